@@ -1,0 +1,104 @@
+"""Links between processes: ZeroMQ push and pull sockets over ipc.
+
+The receiving end binds and the sending end connects, so a sender can start
+first and never blocks: its frames wait in its own queue. Queues have no limit
+(the server bounds the number of requests instead), and what is unsent at the
+end is given up after ``LINGER_MS``.
+"""
+
+from __future__ import annotations
+
+import zmq
+import zmq.asyncio
+
+from ..message import Message, encode, unwrap
+from ..message.codec import Single
+from .base import LinkObserver, NoObserver, read_frame, read_frames
+
+LINGER_MS = 200
+MAX_FRAME_BYTES = 1 << 30
+
+
+def _configure(socket: zmq.Socket) -> None:
+    socket.setsockopt(zmq.LINGER, LINGER_MS)
+    socket.setsockopt(zmq.SNDHWM, 0)
+    socket.setsockopt(zmq.RCVHWM, 0)
+    socket.setsockopt(zmq.MAXMSGSIZE, MAX_FRAME_BYTES)
+
+
+class ZmqPushQueue:
+    def __init__(self, address: str, name: str, observer: LinkObserver | None = None) -> None:
+        self._name = name
+        self._observer = observer or NoObserver()
+        self._socket = zmq.Context.instance().socket(zmq.PUSH)
+        _configure(self._socket)
+        self._socket.connect(address)
+
+    def put(self, msg: Message) -> None:
+        frame = encode(msg)
+        self._observer.sent(self._name, msg)
+        self._socket.send(frame, copy=False)
+
+    def close(self) -> None:
+        self._socket.close()
+
+
+class ZmqPullQueue:
+    def __init__(self, address: str, name: str, observer: LinkObserver | None = None) -> None:
+        self._name = name
+        self._observer = observer or NoObserver()
+        self._socket = zmq.Context.instance().socket(zmq.PULL)
+        _configure(self._socket)
+        self._socket.bind(address)
+
+    def drain(self, blocking: bool) -> list[Single]:
+        while True:
+            frames = [self._socket.recv()] if blocking else []
+            while True:
+                try:
+                    frames.append(self._socket.recv(zmq.NOBLOCK))
+                except zmq.Again:
+                    break
+            msgs = read_frames(self._name, frames)
+            if msgs:
+                self._observer.received(self._name, msgs)
+            if msgs or not blocking:
+                return msgs
+
+    def close(self) -> None:
+        self._socket.close()
+
+
+class ZmqAsyncPushQueue:
+    """A push never blocks (no high-water mark, connected end), so it needs no asynchronous socket."""
+
+    def __init__(self, address: str, name: str, observer: LinkObserver | None = None) -> None:
+        self._queue = ZmqPushQueue(address, name, observer)
+
+    async def put(self, msg: Message) -> None:
+        self._queue.put(msg)
+
+    def put_nowait(self, msg: Message) -> None:
+        self._queue.put(msg)
+
+    def close(self) -> None:
+        self._queue.close()
+
+
+class ZmqAsyncPullQueue:
+    def __init__(self, address: str, name: str, observer: LinkObserver | None = None) -> None:
+        self._name = name
+        self._observer = observer or NoObserver()
+        self._socket = zmq.asyncio.Context.instance().socket(zmq.PULL)
+        _configure(self._socket)
+        self._socket.bind(address)
+
+    async def get(self) -> Message:
+        while True:
+            msg = read_frame(self._name, await self._socket.recv())
+            if msg is not None:
+                self._observer.received(self._name, unwrap(msg))
+                return msg
+
+    def close(self) -> None:
+        self._socket.close()

@@ -1,0 +1,36 @@
+"""Every message that crosses from one component to another, and its codec.
+
+Nothing else travels between processes. The path of a request is
+``TokenizeMsg`` -> ``UserMsg`` -> ``DetokenizeMsg`` -> ``UserReply``; a cancel
+goes ``AbortMsg`` -> ``AbortBackendMsg`` (claims C2.25, C5.16).
+"""
+
+from .backend import AbortBackendMsg, BackendMsg, BatchBackendMsg, UserMsg
+from .codec import MalformedMessage, Message, decode, encode, unwrap
+from .frontend import BatchFrontendMsg, ErrorReply, FrontendMsg, UserReply
+from .sampling import FinishReason, SamplingParams, Usage
+from .tokenizer import AbortMsg, BatchTokenizerMsg, DetokenizeMsg, TokenizeMsg, TokenizerMsg
+
+__all__ = [
+    "AbortBackendMsg",
+    "AbortMsg",
+    "BackendMsg",
+    "BatchBackendMsg",
+    "BatchFrontendMsg",
+    "BatchTokenizerMsg",
+    "DetokenizeMsg",
+    "ErrorReply",
+    "FinishReason",
+    "FrontendMsg",
+    "MalformedMessage",
+    "Message",
+    "SamplingParams",
+    "TokenizeMsg",
+    "TokenizerMsg",
+    "Usage",
+    "UserMsg",
+    "UserReply",
+    "decode",
+    "encode",
+    "unwrap",
+]

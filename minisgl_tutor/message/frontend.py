@@ -1,0 +1,47 @@
+"""Messages that the API server receives."""
+
+from __future__ import annotations
+
+import msgspec
+
+from .sampling import FinishReason, Usage
+
+
+class UserReply(msgspec.Struct, frozen=True, tag=True, omit_defaults=True):
+    """Detokenizer -> API server: the text of ``uid`` that is new in this round (C5.12).
+
+    ``finish_reason`` and ``usage`` come with the finished reply alone.
+    """
+
+    uid: int
+    incremental_output: str
+    finished: bool
+    finish_reason: FinishReason | None = None
+    usage: Usage | None = None
+
+
+class ErrorReply(msgspec.Struct, frozen=True, tag=True, omit_defaults=True):
+    """The request ends here without (further) text. It stands in the place of a finished reply (C5.165).
+
+    ``status`` is the HTTP status that fits; ``code`` a short machine-readable
+    name; ``param`` the request field at fault.
+    """
+
+    uid: int
+    message: str
+    status: int = 500
+    code: str = "internal_error"
+    param: str | None = None
+
+    @property
+    def finished(self) -> bool:
+        return True
+
+
+class BatchFrontendMsg(msgspec.Struct, frozen=True, tag=True):
+    """Several replies in order."""
+
+    data: list[UserReply | ErrorReply]
+
+
+FrontendMsg = UserReply | ErrorReply

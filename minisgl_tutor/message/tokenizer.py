@@ -1,0 +1,48 @@
+"""Messages that a tokenizer or detokenizer worker receives."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from .frontend import ErrorReply
+from .sampling import FinishReason, SamplingParams, Usage
+
+
+class TokenizeMsg(msgspec.Struct, frozen=True, tag=True):
+    """API server -> tokenizer. ``text`` is a prompt, or a conversation for the chat template (C5.9, C5.10)."""
+
+    uid: int
+    text: str | list[dict[str, Any]]
+    sampling_params: SamplingParams
+
+
+class AbortMsg(msgspec.Struct, frozen=True, tag=True):
+    """API server -> tokenizer: the client of ``uid`` is gone (C5.15)."""
+
+    uid: int
+
+
+class DetokenizeMsg(msgspec.Struct, frozen=True, tag=True, omit_defaults=True):
+    """Scheduler -> detokenizer: one new token of ``uid`` (C2.29).
+
+    Exactly one message of a request has ``finished`` set; it says why and carries
+    the usage. After a cancel that message has no token: it only clears what the
+    detokenizer holds, behind the last token that was under way.
+    """
+
+    uid: int
+    next_token: int | None = None
+    finished: bool = False
+    finish_reason: FinishReason | None = None
+    usage: Usage | None = None
+
+
+TokenizerMsg = TokenizeMsg | DetokenizeMsg | AbortMsg | ErrorReply
+
+
+class BatchTokenizerMsg(msgspec.Struct, frozen=True, tag=True):
+    """Several messages for a worker, in order. ``ErrorReply`` passes through on its way to the front."""
+
+    data: list[TokenizeMsg | DetokenizeMsg | AbortMsg | ErrorReply]

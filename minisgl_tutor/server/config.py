@@ -1,0 +1,51 @@
+"""What one server is made of. The same values build it for ``serve``, ``trace`` and ``check``."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+
+@dataclass(frozen=True)
+class SchedulerConfig:
+    """How the scheduler works.
+
+    ``prefill_budget`` is the number of prompt tokens that one prefill step may
+    compute; a longer prompt is computed in chunks. ``cache`` chooses the prefix
+    cache, ``overlap`` the loop. ``seed`` makes the seeds that the scheduler
+    gives to requests without one repeatable.
+    """
+
+    prefill_budget: int = 2048
+    cache: Literal["radix", "naive"] = "radix"
+    overlap: bool = True
+    seed: int | None = None
+
+
+@dataclass(frozen=True)
+class ServerArgs:
+    """All that ``serve`` takes (the reference's name).
+
+    ``model`` is a directory, a GGUF file, a hub id, or ``None`` for the model
+    that ships with the package. Sizes of ``None`` are chosen from the model and
+    the machine. ``num_tokenizer`` 0 shares one worker with the detokenizer.
+    ``backlog_bytes`` bounds the text that may wait for one client that does not
+    read. ``record`` names a file that the run is recorded to.
+    """
+
+    model: str | None = None
+    host: str = "127.0.0.1"
+    port: int = 1919
+    num_tokenizer: int = 1
+    device: str = "cpu"
+    dtype: Literal["bfloat16", "float32"] = "bfloat16"
+    dummy_weight: bool = False
+    threads: int | None = None
+    page_size: int = 16
+    num_pages: int | None = None
+    max_running_req: int = 64
+    max_seq_len: int | None = None
+    backlog_bytes: int = 1 << 20
+    scheduler: SchedulerConfig = SchedulerConfig()
+    gaps: tuple[str, ...] = ()
+    record: str | None = None
