@@ -12,7 +12,7 @@ logger = logging.getLogger(__name__)
 
 
 class LinkObserver(Protocol):
-    """Sees each hop. Called in the component that sends or receives, so the running frame tells where in the code."""
+    """Sees each hop, from within the component that sends or receives: its running frame tells where."""
 
     def sent(self, link: str, msg: Message) -> None: ...
 

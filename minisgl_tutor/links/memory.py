@@ -17,8 +17,9 @@ class MemoryChannel:
     """One direction between two components.
 
     ``carry`` decides when a frame arrives, by calling :meth:`arrive`; without
-    one it arrives at once. ``on_arrival`` is called after each arrival, for
-    whoever drives the receiving worker.
+    one it arrives at once. ``into`` is the channel whose receiver reads it, where
+    several senders share one; its own by default. ``on_arrival`` is called after
+    each arrival, for whoever drives the receiving worker.
     """
 
     def __init__(
@@ -26,12 +27,14 @@ class MemoryChannel:
         name: str,
         observer: LinkObserver | None = None,
         carry: Carrier | None = None,
+        into: MemoryChannel | None = None,
         on_arrival: Callable[[], None] | None = None,
     ) -> None:
         self.name = name
         self.observer = observer or NoObserver()
         self.frames: deque[bytes] = deque()
         self._carry = carry
+        self._into = into
         self._on_arrival = on_arrival
         self._waiter: asyncio.Future[None] | None = None
 
@@ -44,6 +47,9 @@ class MemoryChannel:
             self._carry(self, frame)
 
     def arrive(self, frame: bytes) -> None:
+        if self._into is not None:
+            self._into.arrive(frame)
+            return
         self.frames.append(frame)
         if self._waiter is not None and not self._waiter.done():
             self._waiter.set_result(None)

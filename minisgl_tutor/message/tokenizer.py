@@ -11,7 +11,7 @@ from .sampling import FinishReason, SamplingParams, Usage
 
 
 class TokenizeMsg(msgspec.Struct, frozen=True, tag=True):
-    """API server -> tokenizer. ``text`` is a prompt, or a conversation for the chat template (C5.9, C5.10)."""
+    """API server -> tokenizer. ``text`` is a prompt, or a conversation for the template (C5.9, C5.10)."""
 
     uid: int
     text: str | list[dict[str, Any]]

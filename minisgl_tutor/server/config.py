@@ -29,8 +29,8 @@ class ServerArgs:
     ``model`` is a directory, a GGUF file, a hub id, or ``None`` for the model
     that ships with the package. Sizes of ``None`` are chosen from the model and
     the machine. ``num_tokenizer`` 0 shares one worker with the detokenizer.
-    ``backlog_bytes`` bounds the text that may wait for one client that does not
-    read. ``record`` names a file that the run is recorded to.
+    ``backlog_limit`` bounds the replies that may wait for one client that does
+    not read. ``record`` names a file that the run is recorded to.
     """
 
     model: str | None = None
@@ -45,7 +45,7 @@ class ServerArgs:
     num_pages: int | None = None
     max_running_req: int = 64
     max_seq_len: int | None = None
-    backlog_bytes: int = 1 << 20
+    backlog_limit: int = 4096
     scheduler: SchedulerConfig = SchedulerConfig()
     gaps: tuple[str, ...] = ()
     record: str | None = None

@@ -1,0 +1,119 @@
+"""The parent's view of its workers: start them, wait until all are ready, notice a death, end them."""
+
+from __future__ import annotations
+
+import logging
+import signal
+from collections.abc import Callable
+from multiprocessing import Pipe, connection, resource_tracker
+from multiprocessing.connection import Connection
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from .signals import StopSignals
+from .worker import FAILED, LONGEST_REPORT, READY, Reporter, Worker
+
+END_TIMEOUT_S = 2.0
+
+logger = logging.getLogger(__name__)
+
+
+class StartError(RuntimeError):
+    """The server cannot start; the message is for the user."""
+
+
+class Children:
+    """The workers of one server, in the order of their creation. Leaving the context ends them."""
+
+    def __init__(self, directory: Path, log_level: str = "info") -> None:
+        self._directory = directory
+        self._log_level = log_level
+        self._workers: list[Worker] = []
+        self._reports: dict[Connection, Worker] = {}
+
+    @property
+    def names(self) -> list[str]:
+        return [worker.name for worker in self._workers]
+
+    @property
+    def sentinels(self) -> dict[int, Worker]:
+        """What becomes readable when a worker has died."""
+        return {worker.sentinel: worker for worker in self._workers}
+
+    def start(self, name: str, target: Callable[..., None], *args: Any) -> None:
+        """Starts ``target(*args, ready)`` in a worker of this name. It is not ready yet (C2.17)."""
+        reports, pipe = Pipe(duplex=False)
+        reporter = Reporter(pipe)
+        worker = Worker(name, target, args, reporter, self._directory, self._log_level)
+        # The tracker that multiprocessing keeps unblocks SIGINT when it starts, so it starts first.
+        resource_tracker.ensure_running()
+        # Blocked across the start, a Ctrl+C cannot hit a child before it has learnt to ignore it.
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+        try:
+            worker.start()
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        reporter.close()
+        self._workers.append(worker)
+        self._reports[reports] = worker
+
+    def wait_ready(self, signals: StopSignals, on_ready: Callable[[str], None] = lambda name: None) -> bool:
+        """Waits until every worker has reported ready (C2.18, C2.20); false if a signal came first.
+
+        Raises:
+            StartError: a worker failed, or died; the message is its own sentence.
+        """
+        waiting = dict(self._reports)
+        while waiting:
+            found = connection.wait([*waiting, *self.sentinels, signals.fileno()])
+            if signals.received:
+                return False
+            for pipe in found:
+                if isinstance(pipe, Connection) and pipe in waiting:
+                    _read_report(pipe, waiting[pipe])
+                    on_ready(waiting.pop(pipe).name)
+            for sentinel, worker in self.sentinels.items():
+                if sentinel in found and worker not in waiting.values():
+                    raise StartError(f"{worker.name} {how_it_ended(worker)} while the server was starting")
+        return True
+
+    def kill(self) -> None:
+        """Ends all workers this moment."""
+        for worker in self._workers:
+            worker.kill()
+
+    def __enter__(self) -> Children:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        for worker in self._workers:
+            worker.terminate()
+        for worker in self._workers:
+            worker.join(END_TIMEOUT_S)
+            if worker.is_alive():
+                logger.warning("%s did not end in %g s and is killed", worker.name, END_TIMEOUT_S)
+                worker.kill()
+                worker.join()
+        for pipe in self._reports:
+            pipe.close()
+
+
+def how_it_ended(worker: Worker) -> str:
+    """The end of a process in words."""
+    worker.join(END_TIMEOUT_S)
+    code = worker.exitcode
+    if code is not None and code < 0:
+        return f"was ended by {signal.Signals(-code).name}"
+    return f"ended with status {code}"
+
+
+def _read_report(pipe: Connection, worker: Worker) -> None:
+    try:
+        report = pipe.recv_bytes(LONGEST_REPORT)
+    except EOFError:
+        raise StartError(f"{worker.name} {how_it_ended(worker)} before it was ready") from None
+    if report != READY:
+        raise StartError(f"{worker.name}: {report.removeprefix(FAILED).decode(errors='replace')}")

@@ -1,0 +1,272 @@
+"""The front end's state: who is waiting for what (claims parts D to I).
+
+    listen ──> ack_map[uid]  the replies that its consumer has not taken
+          └──> event_map[uid]  wakes that consumer
+
+One listener files every reply under its uid; each request has one consumer,
+``wait_for_ack``. A request's life has one owner, ``own``: whoever delivers the
+answer, and however it leaves, the request ends there, once.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncGenerator, AsyncIterator, Coroutine, Sequence
+from contextlib import aclosing, asynccontextmanager
+from typing import Any, TypeVar
+
+from starlette.requests import Request
+
+from ..links import AsyncPull, AsyncPush
+from ..message import (
+    AbortMsg,
+    ErrorReply,
+    MalformedMessage,
+    SamplingParams,
+    TokenizeMsg,
+    Usage,
+    UserReply,
+    unwrap,
+)
+from .protocol import Completed, RequestFailed, ResponseForm, error_body
+from .sse import DONE, event, unless_disconnected
+
+logger = logging.getLogger(__name__)
+
+T = TypeVar("T")
+Reply = UserReply | ErrorReply
+
+_unwrap_msg = unwrap
+
+
+class FrontendManager:
+    """Numbers requests, keeps their unread replies and wakes their consumers (C5.49).
+
+    ``send_tokenizers`` has one link for each tokenizer worker. A request and its
+    abort go to the same one, so that neither can overtake the other.
+    ``backlog_limit`` is the number of replies that may wait for one client that
+    does not read; beyond it the request ends with an error.
+
+    Hook points, which a gap may override: ``own`` and ``end_user`` (what ends a
+    request), ``unless_disconnected`` (what notices a client that leaves while it
+    waits for a whole answer), ``expects`` (what decides that a request is
+    finished), ``overflow`` (what happens to a slow reader).
+    """
+
+    def __init__(
+        self, send_tokenizers: Sequence[AsyncPush], recv_tokenizer: AsyncPull, backlog_limit: int = 4096
+    ) -> None:
+        self.send_tokenizers = send_tokenizers
+        self.recv_tokenizer = recv_tokenizer
+        self.backlog_limit = backlog_limit
+        self.uid_counter = 0
+        self.ack_map: dict[int, list[Reply]] = {}
+        self.event_map: dict[int, asyncio.Event] = {}
+        self.unanswered: set[int] = set()  # no finished reply has come yet
+        self.failure: ErrorReply | None = None
+        self._listener: asyncio.Task[None] | None = None
+
+    # -- a request comes in
+
+    def new_user(self) -> int:
+        """A fresh uid with an empty list and an event of its own (C5.57). Unique within this process only."""
+        uid = self.uid_counter
+        self.uid_counter += 1
+        self.ack_map[uid] = []
+        self.event_map[uid] = asyncio.Event()
+        self.unanswered.add(uid)
+        return uid
+
+    async def submit(self, text: str | list[dict[str, str]], sampling_params: SamplingParams) -> int:
+        """Sends a request to its tokenizer and returns its uid (C5.37).
+
+        Raises:
+            RequestFailed: the server is failing, or the request cannot be sent. No state is left.
+        """
+        if self.failure is not None:
+            raise RequestFailed(self.failure)
+        uid = self.new_user()
+        try:
+            await self.send_one(TokenizeMsg(uid=uid, text=text, sampling_params=sampling_params))
+        except MalformedMessage as error:
+            self.forget(uid)
+            reply = ErrorReply(uid=uid, message=str(error), status=400, code="invalid_value")
+            raise RequestFailed(reply) from error
+        except BaseException:
+            self.forget(uid)
+            raise
+        return uid
+
+    async def send_one(self, msg: TokenizeMsg | AbortMsg) -> None:
+        self._create_listener_once()
+        await self.send_tokenizers[msg.uid % len(self.send_tokenizers)].put(msg)
+
+    # -- replies come back
+
+    def _create_listener_once(self) -> None:
+        if self._listener is None:
+            self._listener = asyncio.create_task(self.listen(), name="listen")
+
+    async def listen(self) -> None:
+        """The only receiver of replies: files each under its uid, then wakes its request (C5.60, C5.61)."""
+        while True:
+            for reply in _unwrap_msg(await self.recv_tokenizer.get()):
+                if not isinstance(reply, UserReply | ErrorReply):
+                    logger.error("ignored a %s on its way to the front end", type(reply).__name__)
+                elif self.expects(reply.uid):
+                    self.file_reply(reply)
+
+    def expects(self, uid: int) -> bool:
+        """Whether a reply still belongs to somebody; a late one is skipped (C5.153)."""
+        return uid in self.unanswered
+
+    def file_reply(self, reply: Reply) -> None:
+        self.ack_map[reply.uid].append(reply)
+        if reply.finished:
+            self.unanswered.discard(reply.uid)
+        self.event_map[reply.uid].set()
+        if len(self.ack_map[reply.uid]) > self.backlog_limit:
+            self.overflow(reply.uid)
+
+    def overflow(self, uid: int) -> None:
+        """Ends a request whose client does not read: its unread replies give way to an error (C5.172)."""
+        message = f"the client left {self.backlog_limit} pieces of its answer unread; the request was ended"
+        self.ack_map[uid] = [ErrorReply(uid=uid, message=message, status=503, code="slow_reader")]
+        if uid in self.unanswered:
+            self.unanswered.discard(uid)
+            self.send_tokenizers[uid % len(self.send_tokenizers)].put_nowait(AbortMsg(uid=uid))
+
+    async def wait_for_ack(self, uid: int) -> AsyncGenerator[Reply, None]:
+        """The replies of one request, up to its finished one (C5.62, C5.64).
+
+        Between ``clear`` and the fresh list nothing is awaited, so no reply can
+        come in between: it is in the taken list, or it sets the event again.
+        """
+        event = self.event_map[uid]
+        while True:
+            await event.wait()
+            event.clear()
+            pending = self.ack_map[uid]
+            self.ack_map[uid] = []
+            for ack in pending:
+                yield ack
+                if ack.finished:
+                    return
+
+    # -- an answer goes out
+
+    async def collect(self, uid: int, request: Request) -> Completed:
+        """The whole answer (C5.110).
+
+        Raises:
+            RequestFailed: it ended with an error.
+            ClientDisconnected: nobody waits for it any more; the request has been aborted.
+        """
+        async with self.own(uid):
+            return await self.unless_disconnected(request, self._join(uid))
+
+    async def _join(self, uid: int) -> Completed:
+        pieces = []
+        async with aclosing(self.wait_for_ack(uid)) as replies:
+            async for reply in replies:
+                if isinstance(reply, ErrorReply):
+                    raise RequestFailed(reply)
+                pieces.append(reply.incremental_output)
+                if reply.finished:
+                    return Completed("".join(pieces), reply.finish_reason, reply.usage or Usage())
+        raise RuntimeError(f"the replies of request {uid} ended without a finished one")
+
+    async def unless_disconnected(self, request: Request, work: Coroutine[Any, Any, T]) -> T:
+        return await unless_disconnected(request.receive, work)
+
+    async def stream_chat_completions(self, uid: int, form: ResponseForm) -> AsyncGenerator[bytes, None]:
+        """The answer as events: one for each reply, then the reason, then the end mark (C5.95, C5.96).
+
+        An error in mid-stream is an event of its own and never looks like a finish.
+
+        Raises:
+            RequestFailed: the request ended with an error before anything was sent.
+        """
+        first = True
+        async with aclosing(self.wait_for_ack(uid)) as replies:
+            async for ack in replies:
+                if isinstance(ack, ErrorReply):
+                    if first:
+                        raise RequestFailed(ack)
+                    yield event(error_body(ack))
+                    return
+                yield event(form.chunk(ack.incremental_output, first))
+                first = False
+                if ack.finished:
+                    break
+        yield event(form.end(ack.finish_reason))
+        if form.include_usage:
+            yield event(form.usage(ack.usage or Usage()))
+        yield DONE
+        logger.debug("finished streaming to user %s", uid)
+
+    async def stream_with_cancellation(
+        self, generator: AsyncGenerator[bytes, None], request: Request, uid: int
+    ) -> AsyncGenerator[bytes, None]:
+        """Passes the events on and owns the request meanwhile: a cancelled stream is an aborted request."""
+        async with self.own(uid), aclosing(generator):
+            async for chunk in generator:
+                yield chunk
+
+    # -- a request ends
+
+    @asynccontextmanager
+    async def own(self, uid: int) -> AsyncIterator[None]:
+        """Holds the request for the time of the block and ends it after, whatever happened in between."""
+        try:
+            yield
+        finally:
+            await self.end_user(uid)
+
+    async def end_user(self, uid: int) -> None:
+        """A request without its finished reply is aborted; either way nothing of it is kept."""
+        if uid in self.unanswered:
+            await self.abort_user(uid)
+        self.forget(uid)
+
+    async def abort_user(self, uid: int) -> None:
+        """Tells the backend to stop, then drops the state. One abort is sent, however often it is called."""
+        if uid not in self.unanswered:
+            return
+        self.unanswered.discard(uid)
+        logger.info("client of user %s left; aborting its request", uid)
+        try:
+            await self.send_one(AbortMsg(uid=uid))
+        finally:
+            self.forget(uid)
+
+    def forget(self, uid: int) -> None:
+        self.ack_map.pop(uid, None)
+        self.event_map.pop(uid, None)
+        self.unanswered.discard(uid)
+
+    def fail_all(self, message: str) -> None:
+        """Ends every open request with an error, and refuses new ones: a part of the server is gone."""
+        self.failure = ErrorReply(uid=-1, message=message, status=503, code="server_failing")
+        for uid in sorted(self.unanswered):
+            self.file_reply(ErrorReply(uid=uid, message=message, status=503, code="server_failing"))
+
+    def held(self) -> dict[int, dict[str, int]]:
+        """What is kept for each uid; in ``ack_map``, how many unread replies."""
+        held: dict[int, dict[str, int]] = {}
+        for uid, replies in self.ack_map.items():
+            held.setdefault(uid, {})["ack_map"] = len(replies)
+        for uid in self.event_map:
+            held.setdefault(uid, {})["event_map"] = 1
+        for uid in sorted(self.unanswered):
+            held.setdefault(uid, {})["unanswered"] = 1
+        return held
+
+    async def close(self) -> None:
+        """Ends the listener and the links."""
+        if self._listener is not None:
+            self._listener.cancel()
+            await asyncio.gather(self._listener, return_exceptions=True)
+        for link in (*self.send_tokenizers, self.recv_tokenizer):
+            link.close()

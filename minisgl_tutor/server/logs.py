@@ -1,0 +1,14 @@
+"""One log format for the API server and its workers: each line names its process."""
+
+from __future__ import annotations
+
+import logging
+
+LINE = "%(asctime)s %(levelname)s %(processName)s: %(message)s"
+
+
+def configure_logging(level: str) -> None:
+    """Logs to stderr from ``level`` on. Libraries speak from WARNING on, the access log with our own lines."""
+    logging.basicConfig(level=logging.WARNING, format=LINE, datefmt="%H:%M:%S", force=True)
+    for name in ("minisgl_tutor", "uvicorn.access"):
+        logging.getLogger(name).setLevel(level.upper())

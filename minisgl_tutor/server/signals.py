@@ -1,0 +1,52 @@
+"""SIGINT and SIGTERM as something to wait for, instead of an exception at any point."""
+
+from __future__ import annotations
+
+import os
+import signal
+from types import FrameType, TracebackType
+from typing import Any
+
+STOPPING = (signal.SIGINT, signal.SIGTERM)
+
+
+class StopSignals:
+    """While entered, a stopping signal makes the file descriptor readable and is kept in ``received``.
+
+    For the main thread only, as Python's signal handlers are.
+    """
+
+    def __init__(self) -> None:
+        self.received: list[signal.Signals] = []
+        self._reader, self._writer = os.pipe()
+        os.set_blocking(self._reader, False)
+        os.set_blocking(self._writer, False)
+        self._previous: dict[signal.Signals, Any] = {}
+
+    def fileno(self) -> int:
+        return self._reader
+
+    def clear(self) -> None:
+        """Waits for the next signal from now on; ``received`` stays."""
+        while True:
+            try:
+                os.read(self._reader, 64)
+            except BlockingIOError:
+                return
+
+    def __enter__(self) -> StopSignals:
+        for number in STOPPING:
+            self._previous[number] = signal.signal(number, self._note)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        for number, handler in self._previous.items():
+            signal.signal(number, handler)
+        os.close(self._reader)
+        os.close(self._writer)
+
+    def _note(self, number: int, frame: FrameType | None) -> None:
+        self.received.append(signal.Signals(number))
+        os.write(self._writer, b"!")

@@ -1,0 +1,119 @@
+"""One child process: it reports when it is ready or why it failed, and never outlives its parent."""
+
+from __future__ import annotations
+
+import logging
+import multiprocessing
+import os
+import signal
+import sys
+import threading
+import traceback
+from collections.abc import Callable
+from multiprocessing.connection import Connection
+from multiprocessing.context import SpawnProcess
+from pathlib import Path
+from typing import Any
+
+from setproctitle import setproctitle
+
+from .addresses import remove_directory
+from .logs import configure_logging
+
+READY = b"ready"
+FAILED = b"failed "
+LONGEST_REPORT = 4096
+
+logger = logging.getLogger(__name__)
+
+Ready = Callable[[], None]
+"""Called by a worker's target once it can take messages."""
+
+
+class Reporter:
+    """A worker's end of the pipe to its parent. Plain bytes: ``READY``, or ``FAILED`` and a sentence."""
+
+    def __init__(self, pipe: Connection) -> None:
+        self._pipe = pipe
+        self.is_ready = False
+
+    def ready(self) -> None:
+        self.is_ready = True
+        self._pipe.send_bytes(READY)
+
+    def failed(self, sentence: str) -> None:
+        self._pipe.send_bytes((FAILED + sentence.encode())[:LONGEST_REPORT])
+
+    def close(self) -> None:
+        self._pipe.close()
+
+
+class Worker(SpawnProcess):
+    """A spawned process that runs ``target(*args, ready)``, named alike in Python and in ``ps`` (C2.13).
+
+    Whatever ends the target ends the process at once, with status 1: a worker
+    half dead would be worse than a dead one, which its parent notices. Ctrl+C,
+    which a terminal sends to all processes, is left to the parent; the parent's
+    end, even by ``kill -9``, ends the worker and removes ``directory``.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        target: Callable[..., None],
+        args: tuple[Any, ...],
+        reporter: Reporter,
+        directory: Path,
+        log_level: str,
+    ) -> None:
+        super().__init__(name=name, target=target, args=(*args, reporter.ready))
+        self._reporter = reporter
+        self._directory = directory
+        self._log_level = log_level
+
+    def run(self) -> None:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
+        setproctitle(self.name)
+        _follow_parent(self._directory)
+        configure_logging(self._log_level)
+        try:
+            super().run()
+        except BaseException as error:
+            self._explain(error)
+        _end_now()
+
+    def _explain(self, error: BaseException) -> None:
+        if self._reporter.is_ready:
+            logger.critical("cannot go on", exc_info=error)
+            return
+        if self._log_level == "debug":
+            traceback.print_exception(error)
+        self._reporter.failed(sentence_of(error))
+
+
+def sentence_of(error: BaseException) -> str:
+    """What went wrong, in one line. The errors that a user can cause say it themselves; of others the type helps."""
+    text = " ".join(str(error).split())
+    own = type(error).__module__.startswith("minisgl_tutor")
+    return text if own and text else f"{type(error).__name__}: {text}" if text else type(error).__name__
+
+
+def _follow_parent(directory: Path) -> None:
+    parent = multiprocessing.parent_process()
+    assert parent is not None
+
+    def end_after_parent() -> None:
+        parent.join()
+        remove_directory(directory)
+        os._exit(1)
+
+    threading.Thread(target=end_after_parent, name="parent watch", daemon=True).start()
+
+
+def _end_now() -> None:
+    """Without the usual tear-down, which waits for threads and for sockets with unsent messages."""
+    for stream in (sys.stdout, sys.stderr):
+        stream.flush()
+    os._exit(1)
