@@ -1,0 +1,202 @@
+"""The rules about who may know whom, read from the source: arrows point one way."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+import minisgl_tutor
+
+PACKAGE = Path(minisgl_tutor.__file__).parent
+ROOT = PACKAGE.parent
+NAME = "minisgl_tutor"
+
+WORKERS = {"message", "links", "tokenizer", "scheduler", "engine.base", "server.config", "resources"}
+STAGE = WORKERS | {"server", "engine.recorded", "engine.hashing", "gaps"}
+
+# Which rooms a room may know. A name with a dot is one module of a room, which may have rules of its own.
+MAY_KNOW: dict[str, set[str]] = {
+    "resources": set(),
+    "message": set(),
+    "engine.base": set(),
+    "server.config": set(),
+    "links": {"message"},
+    "tokenizer": {"message", "links", "server.config", "resources"},
+    "scheduler": {"message", "links", "engine.base", "server.config"},
+    "engine.recorded": {"engine.base"},
+    "engine.hashing": {"engine.base"},
+    "attention": {"engine.base"},
+    "models": {"engine.base", "attention", "resources"},
+    "engine": {"engine.base", "attention", "models", "server.config", "resources"},
+    "server": {"message", "links", "server.config", "resources"},
+    "server.launch": WORKERS | {"server", "engine", "gaps", "trace"},
+    "gaps": WORKERS | {"server"},
+    "trace": STAGE,
+    "views": {"message", "trace"},
+    "exercises": STAGE | {"trace", "views"},
+    "cli": STAGE | {"server.launch", "engine", "models", "trace", "views", "exercises"},
+    "__main__": {"cli"},
+    "__init__": set(),
+}
+
+# They need torch to do their work; everything else must come up without it.
+TORCH_ROOMS = ("engine.engine", "engine.sample", "engine.kv_cache", "attention", "models")
+
+PICKLES = {"pickle", "cPickle", "_pickle", "cloudpickle", "dill", "marshal", "shelve"}
+PICKLING_METHODS = {"send_pyobj", "recv_pyobj"}
+
+
+def within(module: str, room: str) -> bool:
+    return module == room or module.startswith(room + ".")
+
+
+def is_type_checking(node: ast.AST) -> bool:
+    return isinstance(node, ast.If) and ast.unparse(node.test) in ("TYPE_CHECKING", "typing.TYPE_CHECKING")
+
+
+def walk(node: ast.AST, into_functions: bool) -> Iterator[ast.AST]:
+    """Every node below, without what only a type checker reads."""
+    for child in ast.iter_child_nodes(node):
+        if is_type_checking(child):
+            continue
+        if not into_functions and isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
+            continue
+        yield child
+        yield from walk(child, into_functions)
+
+
+@cache
+def modules() -> dict[str, Path]:
+    """Modules by name below the package: ``scheduler.radix``, ``scheduler`` for its ``__init__``."""
+    found = {}
+    for path in sorted(PACKAGE.rglob("*.py")):
+        parts = path.relative_to(PACKAGE).with_suffix("").parts
+        if parts[0] in ("chapters", "assets"):
+            continue
+        found[".".join(parts[:-1] if parts[-1] == "__init__" and len(parts) > 1 else parts)] = path
+    return found
+
+
+@cache
+def syntax(module: str) -> ast.Module:
+    return ast.parse(modules()[module].read_text(encoding="utf-8"))
+
+
+@cache
+def imports(module: str, lazy: bool = True) -> frozenset[str]:
+    """What a module imports: own modules by their name in ``modules()``, others as written.
+
+    With ``lazy`` unset, only what importing the module imports.
+    """
+    path = modules()[module]
+    package = [NAME, *path.relative_to(PACKAGE).parent.parts]
+    found: set[str] = set()
+    for node in walk(syntax(module), into_functions=lazy):
+        if isinstance(node, ast.Import):
+            found.update(alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            base = package[: len(package) - node.level + 1] if node.level else []
+            source = ".".join([*base, *([node.module] if node.module else [])])
+            for alias in node.names:
+                submodule = f"{source}.{alias.name}"
+                is_module = submodule.removeprefix(NAME + ".") in modules()
+                found.add(submodule if is_module else source)
+    return frozenset(name.removeprefix(NAME + ".") for name in found if name != NAME)
+
+
+def own_imports(module: str, lazy: bool = True) -> set[str]:
+    return {name for name in imports(module, lazy) if name in modules()}
+
+
+def rule_for(module: str) -> str:
+    """The most particular room that the module lies in."""
+    rooms = [room for room in MAY_KNOW if within(module, room)]
+    assert rooms, f"{module} lies in no known room; give it a place in MAY_KNOW"
+    return max(rooms, key=len)
+
+
+def closure(module: str) -> set[str]:
+    """The module's own imports and theirs, lazy ones too."""
+    seen: set[str] = set()
+    waiting = [module]
+    while waiting:
+        for name in own_imports(waiting.pop()) - seen:
+            seen.add(name)
+            waiting.append(name)
+    return seen
+
+
+@pytest.mark.parametrize("module", modules())
+def test_a_room_knows_only_the_rooms_below_it(module: str) -> None:
+    own_room = rule_for(module)
+    allowed = MAY_KNOW[own_room] | {own_room}
+    strangers = {name for name in own_imports(module) if rule_for(name) not in allowed}
+    assert not strangers, f"{module} may not import {sorted(strangers)}"
+
+
+def test_modules_do_not_import_each_other_in_a_circle() -> None:
+    finished: set[str] = set()
+
+    def visit(module: str, path: tuple[str, ...]) -> None:
+        assert module not in path, "a circle of imports: " + " -> ".join([*path, module])
+        if module not in finished:
+            for name in sorted(own_imports(module, lazy=False)):
+                visit(name, (*path, module))
+            finished.add(module)
+
+    for module in modules():
+        visit(module, ())
+
+
+def test_the_two_ends_of_the_channel_never_call_each_other() -> None:
+    """C5.6: what the API server reaches by imports has no scheduler, engine or tokenizer worker in it."""
+    reached = closure("server.api_server")
+    assert "message" in reached
+    assert not {name for name in reached if name.split(".")[0] in ("scheduler", "engine", "tokenizer")}
+
+
+def test_the_control_plane_comes_up_without_torch() -> None:
+    control_plane = [
+        f"{NAME}.{module}"
+        for module in modules()
+        if module not in ("__init__", "__main__") and not any(within(module, room) for room in TORCH_ROOMS)
+    ]
+    script = f"""
+import importlib, sys
+
+class Refuse:
+    def find_spec(self, name, path=None, target=None):
+        if name in ("torch", "transformers", "flashinfer"):
+            raise ImportError(name + " is not for the control plane")
+
+sys.meta_path.insert(0, Refuse())
+for module in {control_plane!r}:
+    importlib.import_module(module)
+"""
+    result = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    assert result.returncode == 0, result.stderr
+
+
+@pytest.mark.parametrize("module", modules())
+def test_nothing_is_pickled(module: str) -> None:
+    assert not {name for name in imports(module) if name.split(".")[0] in PICKLES}
+    attributes = {node.attr for node in ast.walk(syntax(module)) if isinstance(node, ast.Attribute)}
+    assert not attributes & PICKLING_METHODS
+
+
+@pytest.mark.parametrize("module", modules())
+def test_no_function_rebinds_a_global(module: str) -> None:
+    assert not any(isinstance(node, ast.Global) for node in ast.walk(syntax(module)))
+
+
+def test_every_file_holds_one_idea() -> None:
+    """Not a measure of quality, but a file of more than 350 lines has never held only one."""
+    files = [path for folder in (PACKAGE, ROOT / "scripts", ROOT / "tests") for path in folder.rglob("*.py")]
+    long = {path.name: count for path in files if (count := len(path.read_text("utf-8").splitlines())) > 350}
+    assert not long
