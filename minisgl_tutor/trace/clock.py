@@ -1,10 +1,10 @@
 """Virtual time: an asyncio event loop whose clock jumps to the next timer as soon as nothing else can run.
 
 A play of a minute takes as long as its callbacks do, and two plays of the same inputs run the same callbacks
-in the same order. Time is a whole number of microseconds, so that instants can be compared and printed exactly.
+in the same order. Time is a whole number of microseconds, so that instants can be compared exactly.
 
-What would be a hang becomes an error: waiting for what will never come (`Deadlock`), polling (`Livelock`), work
-given to a thread (`ThreadUsed`), whose end only real time could show.
+What would be a hang becomes an error: waiting for what will never come (`Deadlock`), polling (`Livelock`) and
+work given to a thread (`ThreadUsed`), whose end only real time could show.
 """
 
 from __future__ import annotations
@@ -63,9 +63,9 @@ class ThreadUsed(VirtualTimeError):
 class VirtualTimeLoop(asyncio.SelectorEventLoop):
     """An event loop that starts at time 0 and never waits.
 
-    Timers are rounded to the nearest microsecond, but a delay above zero moves time by one at least. Timers of
-    one instant run in the order in which they were set. One at infinity never fires, and time never gets there.
-    Sockets are never ready: links inside a virtual run are in memory.
+    Timers are rounded to the nearest microsecond, but a delay above zero moves time by one at least. Timers
+    of one instant run in the order in which they were set. One at infinity never fires, and time never gets
+    there. Sockets are never ready: links inside a virtual run are in memory.
     """
 
     def __init__(self, turns_per_instant: int = TURNS_PER_INSTANT) -> None:
@@ -111,7 +111,7 @@ class VirtualTimeLoop(asyncio.SelectorEventLoop):
         return super().call_at(_Instant(us / 1e6, self._timers_set), callback, *args, context=context)
 
     def run_in_executor(self, executor: object, func: Callable[..., object], *args: object) -> Never:
-        raise ThreadUsed("Work was given to a thread, which virtual time cannot see: do it in the event loop.")
+        raise ThreadUsed("Work was given to a thread, which virtual time cannot see: do it in the loop.")
 
     def call_soon_threadsafe(
         self, callback: Callable[[*Ts], object], *args: *Ts, context: Context | None = None
