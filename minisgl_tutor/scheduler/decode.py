@@ -1,0 +1,42 @@
+"""The running requests, each of which goes on by one token in a decode step."""
+
+from __future__ import annotations
+
+from .batch import Batch
+from .cache import CacheManager
+from .req import Req
+
+
+class DecodeManager:
+    """``running`` keeps the order in which requests finished their prompts.
+
+    A request runs from the launch of its last prompt chunk until it ends.
+    """
+
+    def __init__(self, cache_manager: CacheManager) -> None:
+        self.running: dict[int, Req] = {}
+        self._cache_manager = cache_manager
+
+    @property
+    def runnable(self) -> bool:
+        return any(req.can_launch for req in self.running.values())
+
+    def add_req(self, req: Req) -> None:
+        self.running[req.uid] = req
+
+    def remove_req(self, req: Req) -> None:
+        del self.running[req.uid]
+
+    def abort_req(self, uid: int) -> Req | None:
+        """Takes ``uid`` out; None if it is not running (C5.147)."""
+        return self.running.pop(uid, None)
+
+    def schedule_next_batch(self) -> Batch | None:
+        """All running requests but those whose last token is in flight already."""
+        batch = Batch("decode")
+        for req in self.running.values():
+            if req.can_launch:
+                end = req.launched_len + 1
+                self._cache_manager.grow(req, end)
+                batch.add(req, end)
+        return batch if batch.reqs else None
