@@ -1,24 +1,22 @@
-"""An HTTP client and a server's side of the connection, in memory, around an ASGI app.
+"""An HTTP client of an ASGI app, in memory, that reads, stalls and leaves at exact instants.
 
-What the app sees is what uvicorn would show it (tested side by side), but the client reads, stalls and leaves at
-exact instants of the running loop's time, and what it got is a transcript. There is no HTTP framing: a chunk is
-the body of one `http.response.body` message.
+The app is called as uvicorn would call it (see `connection`). What the client got is a transcript. Time is
+the running loop's, virtual or not.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections import deque
-from collections.abc import Awaitable, Callable, Mapping, MutableMapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Literal
 from urllib.parse import unquote
 
-Message = MutableMapping[str, Any]
-App = Callable[
-    [MutableMapping[str, Any], Callable[[], Awaitable[Message]], Callable[[Message], Awaitable[None]]],
-    Awaitable[None],
-]
+from .connection import HIGH_WATER, Connection
+
+if TYPE_CHECKING:
+    from starlette.types import ASGIApp
+
 Kind = Literal[
     "request",  # the client sent its request
     "status",  # the client got status and headers
@@ -29,15 +27,11 @@ Kind = Literal[
     "app returned",
     "app failed",
 ]
-SpecVersion = Literal["2.3", "2.4"]
-
-HIGH_WATER = 65536
-"""Bytes that asyncio's transport takes in before it makes the writer wait, and uvicorn of a request's body."""
 
 
 @dataclass(frozen=True, slots=True)
-class Event:
-    """One line of a transcript. `data`: the bytes of a chunk; `note`: status, request line or error."""
+class ClientEvent:
+    """A line of a transcript. `data`: a chunk. `note`: the request line, the status or what was raised."""
 
     at_us: int
     kind: Kind
@@ -47,12 +41,13 @@ class Event:
 
 @dataclass(frozen=True, slots=True)
 class Reader:
-    """How a client reads. The default one takes everything at once and stays.
+    """How a client reads; by default it takes everything at once and stays.
 
-    A chunk is taken `us_per_chunk` after the client turned to it, and later by its length at `bytes_per_second`;
-    it occupies the server's buffer until then. Instants are the loop's microseconds. During a stall nothing is
-    taken; a chunk being read then is begun anew. `leaves_before_chunk=n` closes the connection as the app sends
-    chunk n (counted from 0), before it is accepted.
+    The client takes one chunk after the other; each needs `us_per_chunk`, plus its length at
+    `bytes_per_second`, and stays in the server's write buffer until it is taken. In a stall (from, until)
+    nothing is taken; a chunk that was being read is begun anew afterwards. `leaves_before_chunk=n` closes
+    the connection when the app sends a further chunk after n were accepted. All instants are microseconds
+    of the running loop's time.
     """
 
     us_per_chunk: int = 0
@@ -61,8 +56,9 @@ class Reader:
     leaves_at_us: int | None = None
     leaves_before_chunk: int | None = None
 
-    def us(self, size: int) -> int:
-        by_length = -(-size * 1_000_000 // self.bytes_per_second) if self.bytes_per_second else 0
+    def us(self, chunk: bytes) -> int:
+        """How long it takes to read a chunk."""
+        by_length = -(-len(chunk) * 1_000_000 // self.bytes_per_second) if self.bytes_per_second else 0
         return self.us_per_chunk + by_length
 
 
@@ -70,26 +66,26 @@ AT_ONCE = Reader()
 
 
 class AsgiClient:
-    """Sends requests to `app`, each on a connection of its own.
+    """Sends requests to an app, each over a connection of its own. `exchanges` keeps them, oldest first.
 
-    `spec_version` is what the server says that it follows: with "2.3" `send()` after a disconnect does nothing, as
-    under uvicorn; with "2.4" it raises OSError. `observer` is called for each event as it happens, within the
-    code that brought it about. `exchanges` keeps all, oldest first.
+    `spec_version` is the version of the HTTP spec that the server declares. After a disconnect `send()`
+    does nothing below "2.4", as under uvicorn ("2.3"), and raises OSError from "2.4" on. `observer` gets
+    each event as it happens, within the call that brought it about.
     """
 
     def __init__(
         self,
-        app: App,
+        app: ASGIApp,
         *,
-        spec_version: SpecVersion = "2.3",
+        spec_version: str = "2.3",
         high_water: int = HIGH_WATER,
-        server: tuple[str, int] = ("127.0.0.1", 1919),
-        observer: Callable[[Exchange, Event], None] | None = None,
+        address: tuple[str, int] = ("127.0.0.1", 1919),
+        observer: Callable[[Exchange, ClientEvent], None] | None = None,
     ) -> None:
         self.app = app
         self.spec_version = spec_version
         self.high_water = high_water
-        self.server = server
+        self.address = address
         self.observer = observer
         self.exchanges: list[Exchange] = []
 
@@ -102,89 +98,86 @@ class AsgiClient:
         body: bytes = b"",
         reader: Reader = AT_ONCE,
     ) -> Exchange:
-        """Send a request now and return at once; the app runs in a task of the running loop."""
-        all_headers = {"host": "{}:{}".format(*self.server)}
-        if body:
-            all_headers["content-length"] = str(len(body))
-        all_headers |= {name.lower(): value for name, value in (headers or {}).items()}
+        """Send a request now; the app runs in a task of the running loop. `target`: path and query."""
+        host, port = self.address
+        fields = {"host": f"{host}:{port}"} | ({"content-length": str(len(body))} if body else {})
+        fields |= {name.lower(): value for name, value in (headers or {}).items()}
         path, _, query = target.partition("?")
         scope = {
             "type": "http",
             "asgi": {"version": "3.0", "spec_version": self.spec_version},
             "http_version": "1.1",
-            "server": self.server,
-            "client": ("127.0.0.1", 50_000 + len(self.exchanges)),
+            "server": self.address,
+            "client": (host, 50_000 + len(self.exchanges)),
             "scheme": "http",
             "method": method,
             "root_path": "",
             "path": unquote(path),
             "raw_path": path.encode("ascii"),
             "query_string": query.encode("ascii"),
-            "headers": [(name.encode("latin-1"), value.encode("latin-1")) for name, value in all_headers.items()],
+            "headers": [(name.encode("latin-1"), value.encode("latin-1")) for name, value in fields.items()],
             "state": {},
         }
-        exchange = Exchange(scope, body, reader, self.high_water, self.observer)
+        exchange = Exchange(f"{method} {target}", reader, self.observer)
         self.exchanges.append(exchange)
-        exchange._start(self.app)
+        exchange._begin(self.app, Connection(exchange, scope, body, self.high_water))
         return exchange
 
 
 class Exchange:
-    """One request and its answer, as the client sees it. `events` is the transcript.
+    """One request and its answer, as the client sees them.
 
-    `status` is None and `headers` empty until they arrive; `body` is what has arrived. `app_error` is what the app
-    raised.
+    `events` is the transcript; `status`, `headers`, `chunks` and `body` are what has arrived so far;
+    `app_error` is what the app raised.
     """
 
     def __init__(
-        self,
-        scope: dict[str, Any],
-        body: bytes,
-        reader: Reader,
-        high_water: int,
-        observer: Callable[[Exchange, Event], None] | None,
+        self, name: str, reader: Reader, observer: Callable[[Exchange, ClientEvent], None] | None
     ) -> None:
-        self.method: str = scope["method"]
-        self.target = scope["raw_path"].decode() + ("?" + scope["query_string"].decode()).rstrip("?")
-        self.events: list[Event] = []
+        self.name = name
+        self.events: list[ClientEvent] = []
         self.status: int | None = None
         self.headers: dict[str, str] = {}
         self.app_error: BaseException | None = None
-        self._loop = asyncio.get_running_loop()
         self._reader = reader
         self._observer = observer
-        self._pipe = _Pipe(high_water)
-        self._server = _Server(scope, body, self._pipe, self)
-        self._stalled = False
-        self._taking: asyncio.TimerHandle | None = None
-        self._plan: list[asyncio.TimerHandle] = []
+        self._loop = asyncio.get_running_loop()
         self._over = asyncio.Event()
         self._app_over = asyncio.Event()
-
-    @property
-    def body(self) -> bytes:
-        return b"".join(self.chunks)
+        self._stalled = False
+        self._taking: asyncio.TimerHandle | None = None
+        self._plans: list[asyncio.TimerHandle] = []
 
     @property
     def chunks(self) -> list[bytes]:
         return [event.data for event in self.events if event.kind == "chunk"]
 
     @property
+    def body(self) -> bytes:
+        return b"".join(self.chunks)
+
+    @property
     def over(self) -> bool:
-        """The client got the end of the answer, or there will be none: completed, truncated or left."""
+        """Nothing more will arrive: the answer is complete or truncated, or the client left."""
         return self._over.is_set()
 
     @property
     def app_over(self) -> bool:
-        """The app returned or failed. Both orders are possible: an app may go on after the answer."""
+        """The app returned or failed, which may be before or after the client's side is over, or never."""
         return self._app_over.is_set()
 
     async def wait(self) -> None:
-        """Until the client's side is over. Use `wait_app` for the app's: after a disconnect it may never be."""
+        """Until `over`."""
         await self._over.wait()
 
     async def wait_app(self) -> None:
+        """Until `app_over`."""
         await self._app_over.wait()
+
+    def sending(self, chunks_before: int) -> None:
+        """The app sends a chunk, which is not accepted if the client leaves now."""
+        if chunks_before == self._reader.leaves_before_chunk:
+            self.leave()
 
     def stall(self) -> None:
         """Stop reading."""
@@ -196,19 +189,75 @@ class Exchange:
     def resume(self) -> None:
         """Read on."""
         self._stalled = False
-        self._read()
+        self.readable()
 
     def leave(self) -> None:
-        """Close the connection. The server knows at once. Nothing happens if the exchange is over."""
+        """Close the connection, of which the server learns at once. Does nothing once the exchange is over."""
         if not self.over:
             self._end("left")
-            self._pipe.abandon(self._server.lost)
+            self._connection.lost()
 
-    def _start(self, app: App) -> None:
-        self._record("request", note=f"{self.method} {self.target}")
-        for since, until in self._reader.stalls_us:
-            self._plan += self._at(since, self.stall), self._at(until, self.resume)
+    def _begin(self, app: ASGIApp, connection: Connection) -> None:
+        self._connection = connection
+        self._record("request", note=self.name)
+        self._serving = self._loop.create_task(connection.serve(app), name=self.name)
         if self._reader.leaves_at_us is not None:
-            self._plan.append(self._at(self._reader.leaves_at_us, self.leave))
-        task = self._loop.create_task(self._server.run(app), name=f"{self.method} {self.target}")
-        task.add_done_callback(lambda _: self._app_over.set())
+            self._plan(self._reader.leaves_at_us, self.leave)
+        for begin, end in self._reader.stalls_us:
+            self._plan(begin, self.stall)
+            self._plan(end, self.resume)
+
+    def _plan(self, at_us: int, action: Callable[[], None]) -> None:
+        if self.over:
+            return
+        if at_us <= self._now_us():
+            action()
+        else:
+            self._plans.append(self._loop.call_at(at_us / 1e6, action))
+
+    def readable(self) -> None:
+        """Take what has been written, as far as this reader is by now."""
+        while not (self._stalled or self._taking or self.over) and self._connection.written:
+            first = self._connection.written[0]
+            us = self._reader.us(first.data) if first.kind == "chunk" else 0
+            if us:
+                self._taking = self._loop.call_later(us / 1e6, self._take)
+            else:
+                self._take()
+
+    def _take(self) -> None:
+        late, self._taking = self._taking, None
+        piece = self._connection.taken()
+        if piece.kind == "status":
+            self.status, self.headers = piece.status, dict(piece.headers)
+            self._record("status", note=str(piece.status))
+        elif piece.kind == "chunk":
+            self._record("chunk", piece.data)
+        else:
+            self._end(piece.kind)
+        if late:
+            self.readable()
+
+    def _end(self, kind: Kind) -> None:
+        self.stall()
+        for plan in self._plans:
+            plan.cancel()
+        self._over.set()
+        self._record(kind)
+
+    def app_ended(self, error: BaseException | None) -> None:
+        self.app_error = error
+        self._app_over.set()
+        if error is None:
+            self._record("app returned")
+        else:
+            self._record("app failed", note=f"{type(error).__name__}: {error}")
+
+    def _record(self, kind: Kind, data: bytes = b"", note: str = "") -> None:
+        event = ClientEvent(self._now_us(), kind, data, note)
+        self.events.append(event)
+        if self._observer is not None:
+            self._observer(self, event)
+
+    def _now_us(self) -> int:
+        return round(self._loop.time() * 1e6)
