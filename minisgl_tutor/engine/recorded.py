@@ -122,4 +122,5 @@ class RecordedEngine:
             if (step.rids, step.seq_lens) == (rids, seq_lens):
                 return max(now, step.read_us)
         self._follows = False
-        return max([now, self.read_until_us, *(output.read_us for output in self._in_flight)]) + self._median_us
+        begins = max([now, self.read_until_us, *(output.read_us for output in self._in_flight)])
+        return begins + self._median_us

@@ -192,7 +192,7 @@ class Exchange:
         self.readable()
 
     def leave(self) -> None:
-        """Close the connection, of which the server learns at once. Does nothing once the exchange is over."""
+        """Close the connection; the server learns of it at once. Does nothing once the exchange is over."""
         if not self.over:
             self._end("left")
             self._connection.lost()

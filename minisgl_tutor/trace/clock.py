@@ -15,7 +15,6 @@ import inspect
 import math
 import selectors
 import threading
-import weakref
 from collections.abc import Callable, Coroutine, Iterable, Iterator
 from contextvars import Context
 from pathlib import Path
@@ -75,7 +74,8 @@ class VirtualTimeLoop(asyncio.SelectorEventLoop):
         self._turns_per_instant = turns_per_instant
         self._timers_set = 0
         self._tasks_made = 0
-        self._tasks: weakref.WeakKeyDictionary[asyncio.Task[Any], None] = weakref.WeakKeyDictionary()
+        # asyncio holds tasks weakly: one that nobody else knows may end whenever the garbage collector runs.
+        self._tasks: dict[asyncio.Task[Any], None] = {}
         self._owner = threading.get_ident()
         self._intruder: str | None = None
         # Half a microsecond: however late it is, a timer of this instant is due and one of the next is not.
@@ -99,6 +99,7 @@ class VirtualTimeLoop(asyncio.SelectorEventLoop):
             kwargs["name"] = f"Task-{self._tasks_made}"
         task = super().create_task(coro, **kwargs)
         self._tasks[task] = None
+        task.add_done_callback(self._tasks.pop)
         return task
 
     def call_at(

@@ -1,0 +1,35 @@
+"""Recordings of a server's runs: the format, and what writes it while a server serves."""
+
+from .lines import (
+    VERSION,
+    ArriveLine,
+    DisconnectLine,
+    Header,
+    Line,
+    PaceLine,
+    Recording,
+    RecordingError,
+    RequestLine,
+    StepLine,
+    SubmitLine,
+    TokensLine,
+    encode_line,
+    read_recording,
+)
+
+__all__ = [
+    "VERSION",
+    "ArriveLine",
+    "DisconnectLine",
+    "Header",
+    "Line",
+    "PaceLine",
+    "Recording",
+    "RecordingError",
+    "RequestLine",
+    "StepLine",
+    "SubmitLine",
+    "TokensLine",
+    "encode_line",
+    "read_recording",
+]

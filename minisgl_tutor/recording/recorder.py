@@ -1,0 +1,187 @@
+"""Writes a recording while a server serves.
+
+The API process and the scheduler's process append to one file, each line in one
+write, so that a line is never torn by another process and everything up to the
+last whole line survives a ``kill -9``. Neither component knows of it: the one is
+seen through its ASGI interface, the other through its link and its engine.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Awaitable, Callable, MutableMapping
+from contextvars import ContextVar
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ..engine.base import Engine, EngineInfo, ForwardBatch, ForwardOutput
+from ..message import AbortBackendMsg, Message, UserMsg
+from ..message.codec import Single
+from .lines import (
+    ArriveLine,
+    DisconnectLine,
+    Line,
+    RequestLine,
+    StepLine,
+    SubmitLine,
+    TokensLine,
+    encode_line,
+)
+
+Scope = MutableMapping[str, Any]
+AsgiMessage = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[AsgiMessage]]
+Send = Callable[[AsgiMessage], Awaitable[None]]
+App = Callable[[Scope, Receive, Send], Awaitable[None]]
+Stamp = Callable[[int], tuple[str, int]]
+
+
+@dataclass(frozen=True)
+class RecordTarget:
+    """The file of a recording, and the monotonic time at which it began. Shared by the server's processes."""
+
+    path: str
+    start_ns: int
+
+    @classmethod
+    def create(cls, path: Path) -> RecordTarget:
+        """An empty file.
+
+        Raises:
+            OSError: it cannot be written.
+        """
+        path.write_bytes(b"")
+        return cls(str(path.resolve()), time.monotonic_ns())
+
+
+class RecordFile:
+    """One process's end of the file."""
+
+    def __init__(self, target: RecordTarget) -> None:
+        self._start_ns = target.start_ns
+        self._fd = os.open(target.path, os.O_WRONLY | os.O_APPEND)
+
+    def now_us(self) -> int:
+        return (time.monotonic_ns() - self._start_ns) // 1000
+
+    def write(self, line: Line) -> None:
+        os.write(self._fd, encode_line(line))
+
+    def close(self) -> None:
+        os.close(self._fd)
+
+
+class RecordingApp:
+    """An ASGI app that records the requests to another, and the clients that leave it."""
+
+    def __init__(self, app: App, file: RecordFile) -> None:
+        self._app = app
+        self._file = file
+        self._requests = 0
+        self._rid: ContextVar[int] = ContextVar("rid")
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http" or scope["method"] != "POST":
+            await self._app(scope, receive, send)
+            return
+        exchange = _RecordedExchange(self._file, self._requests, scope, receive, send)
+        self._requests += 1
+        self._rid.set(exchange.rid)
+        await self._app(scope, exchange.receive, exchange.send)
+
+    def stamp(self, fresh: Stamp) -> Stamp:
+        """``fresh``, with each uid and its stamp recorded."""
+
+        def recorded(uid: int) -> tuple[str, int]:
+            stamp, created = fresh(uid)
+            self._file.write(SubmitLine(self._file.now_us(), self._rid.get(), uid, stamp, created))
+            return stamp, created
+
+        return recorded
+
+
+class _RecordedExchange:
+    """One request and its answer, on their way through."""
+
+    def __init__(self, file: RecordFile, rid: int, scope: Scope, receive: Receive, send: Send) -> None:
+        self.rid = rid
+        self._file = file
+        self._scope = scope
+        self._receive = receive
+        self._send = send
+        self._since_us = file.now_us()
+        self._body = bytearray()
+        self._chunks = 0
+        self._over = False
+
+    async def receive(self) -> AsgiMessage:
+        message = await self._receive()
+        if message["type"] == "http.request":
+            self._body += message.get("body", b"")
+            if not message.get("more_body", False):
+                text = self._body.decode(errors="replace")
+                self._file.write(
+                    RequestLine(self._since_us, self.rid, self._scope["method"], self._scope["path"], text)
+                )
+        elif message["type"] == "http.disconnect" and not self._over:
+            self._over = True
+            self._file.write(DisconnectLine(self._file.now_us(), self.rid, self._chunks))
+        return message
+
+    async def send(self, message: AsgiMessage) -> None:
+        if message["type"] == "http.response.body" and not self._over:
+            self._chunks += 1
+            self._over = not message.get("more_body", False)
+        await self._send(message)
+
+
+class RecordingObserver:
+    """Records when requests and aborts reach the scheduler."""
+
+    def __init__(self, file: RecordFile) -> None:
+        self._file = file
+
+    def sent(self, link: str, msg: Message) -> None:
+        pass
+
+    def received(self, link: str, msgs: list[Single]) -> None:
+        users = [msg.uid for msg in msgs if isinstance(msg, UserMsg)]
+        aborts = [msg.uid for msg in msgs if isinstance(msg, AbortBackendMsg)]
+        self._file.write(ArriveLine(self._file.now_us(), users, aborts))
+
+
+class RecordingEngine:
+    """An engine that records what it is asked and what it gives."""
+
+    def __init__(self, engine: Engine, file: RecordFile) -> None:
+        self._engine = engine
+        self._file = file
+        self._steps = 0
+
+    @property
+    def info(self) -> EngineInfo:
+        return self._engine.info
+
+    def forward_batch(self, batch: ForwardBatch) -> ForwardOutput:
+        n, self._steps = self._steps, self._steps + 1
+        self._file.write(
+            StepLine(self._file.now_us(), n, batch.phase, list(batch.uids), batch.seq_lens.tolist())
+        )
+        return _RecordedTokens(self._engine.forward_batch(batch), self._file, n)
+
+    def close(self) -> None:
+        self._engine.close()
+
+
+class _RecordedTokens:
+    def __init__(self, output: ForwardOutput, file: RecordFile, n: int) -> None:
+        self._output = output
+        self._file = file
+        self._n = n
+
+    def next_tokens(self) -> list[int]:
+        tokens = self._output.next_tokens()
+        self._file.write(TokensLine(self._file.now_us(), self._n, list(tokens)))
+        return tokens

@@ -1,0 +1,174 @@
+"""Finds what a request left behind, by what the components hold and what was sent.
+
+It knows nothing of the gaps that are switched on: it sees the system from
+outside, as steps and ``held()``, and judges by what should have been. A finding
+names the gap of the reference that looks like it, where there is one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+from .steps import Held, Step
+from .tracer import FRONT
+
+AT_ONCE_US = 1_000
+"""An abort later than this after its client left was not sent at once."""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """Something left behind by ``uid`` at ``component``; ``gap`` and ``claims`` are empty if no known gap fits."""
+
+    uid: int
+    component: str
+    note: str
+    gap: str = ""
+    claims: tuple[str, ...] = ()
+
+
+@dataclass
+class Life:
+    """What has been seen of one request."""
+
+    uid: int
+    streaming: bool
+    client: Literal["waiting", "answered", "left"] = "waiting"
+    left_us: int | None = None
+    finished: bool = False
+    aborted_us: int | None = None
+    reached_scheduler: bool = False
+    tokens_after_leaving: int = 0
+    replies_after_leaving: int = 0
+    reported: set[str] = field(default_factory=set)
+
+
+class Auditor:
+    """Told of every step and of what clients do; asked for findings.
+
+    ``backlog_limit`` is the number of unread replies that one client may leave.
+    """
+
+    def __init__(self, backlog_limit: int) -> None:
+        self.lives: dict[int, Life] = {}
+        self._backlog_limit = backlog_limit
+
+    # -- what happens
+
+    def submitted(self, uid: int, streaming: bool) -> None:
+        self.lives[uid] = Life(uid, streaming)
+
+    def client_answered(self, uid: int) -> None:
+        self.lives[uid].client = "answered"
+
+    def client_left(self, uid: int, now_us: int) -> None:
+        life = self.lives[uid]
+        if life.client == "waiting":
+            life.client, life.left_us = "left", now_us
+
+    def watch(self, step: Step) -> list[Finding]:
+        """Takes note of a step; the findings that it shows by itself."""
+        findings = []
+        for message in step.content if step.kind == "message" else ():
+            life = self.lives.get(message["uid"])
+            if life is not None:
+                findings += self._watch_message(life, message, step)
+        findings += self._backlogs(step.before)
+        return findings
+
+    def _watch_message(self, life: Life, message: dict[str, object], step: Step) -> list[Finding]:
+        kind = message["type"]
+        if kind == "UserMsg":
+            life.reached_scheduler = True
+        elif kind in ("UserReply", "ErrorReply") and step.target == FRONT:
+            life.finished = life.finished or kind == "ErrorReply" or bool(message.get("finished"))
+            if life.client == "left" and FRONT in step.before and life.uid in step.before[FRONT]:
+                life.replies_after_leaving += 1
+        elif kind == "DetokenizeMsg" and life.client == "left" and message.get("next_token") is not None:
+            life.tokens_after_leaving += 1
+        elif kind == "AbortMsg" and life.aborted_us is None:
+            life.aborted_us = step.t_us
+            return self._late_abort(life)
+        return []
+
+    # -- what is wrong
+
+    def audit(self, uid: int, held: Held) -> list[Finding]:
+        """What ``uid`` has left behind by now. Each thing is reported once.
+
+        To be asked when nothing that concerns ``uid`` is on its way any more.
+        """
+        life = self.lives[uid]
+        findings = [
+            *self._never_answered(life, held),
+            *self._never_aborted(life),
+            *self._residue(life, held),
+        ]
+        return [finding for finding in findings if self._is_new(life, finding)]
+
+    def _late_abort(self, life: Life) -> list[Finding]:
+        if life.left_us is None or life.aborted_us is None or life.aborted_us - life.left_us <= AT_ONCE_US:
+            return []
+        delay_ms = (life.aborted_us - life.left_us) / 1000
+        note = (
+            f"the abort leaves {delay_ms:.0f} ms after the client did; "
+            f"{life.replies_after_leaving} replies were filed for nobody in between"
+        )
+        return [Finding(life.uid, FRONT, note, "late-abort", ("C5.134", "C5.156"))]
+
+    def _backlogs(self, held: Held) -> list[Finding]:
+        findings = []
+        for uid, parts in held.get(FRONT, {}).items():
+            unread = parts.get("ack_map", 0)
+            life = self.lives.get(uid)
+            if unread > self._backlog_limit and life is not None and life.client == "waiting":
+                note = f"{unread} replies wait in ack_map for a client that reads too slowly; nothing bounds them"
+                finding = Finding(uid, FRONT, note, "endless-backlog", ("C5.168", "C5.170"))
+                if self._is_new(life, finding):
+                    findings.append(finding)
+        return findings
+
+    def _never_answered(self, life: Life, held: Held) -> list[Finding]:
+        if life.client != "waiting" or life.finished or life.uid in held.get("scheduler", {}):
+            return []
+        if life.reached_scheduler:
+            note = "the scheduler dropped the request and told nobody; its client waits for ever"
+            return [Finding(life.uid, "scheduler", note, "silent-drop", ("C5.163", "C5.164"))]
+        return [Finding(life.uid, FRONT, "the request went nowhere; its client waits for ever")]
+
+    def _never_aborted(self, life: Life) -> list[Finding]:
+        if life.client != "left" or life.aborted_us is not None or not life.tokens_after_leaving:
+            return []
+        note = f"the client left, no abort was sent, and {life.tokens_after_leaving} tokens were made for nobody"
+        known = ("blind-collect", ("C5.159",)) if not life.streaming else ("", ())
+        return [Finding(life.uid, FRONT, note, *known)]
+
+    def _residue(self, life: Life, held: Held) -> list[Finding]:
+        if life.client == "waiting":
+            return []
+        return [
+            Finding(life.uid, component, _residue_note(parts[life.uid]), *_known_residue(life, component))
+            for component, parts in sorted(held.items())
+            if life.uid in parts
+        ]
+
+    def _is_new(self, life: Life, finding: Finding) -> bool:
+        key = f"{finding.component} {finding.gap}"
+        if key in life.reported:
+            return False
+        life.reported.add(key)
+        return True
+
+
+def _residue_note(parts: dict[str, int]) -> str:
+    what = ", ".join(f"{name} ({amount})" if amount > 1 else name for name, amount in parts.items())
+    return f"the request has ended, and its state stays: {what}"
+
+
+def _known_residue(life: Life, component: str) -> tuple[str, tuple[str, ...]]:
+    if component == FRONT and life.finished:
+        return "early-break", ("C5.158",) if life.client == "answered" else ("C5.158", "C5.160")
+    if component == "detokenizer" and life.aborted_us is not None:
+        return "forgotten-decode", ("C5.161", "C5.162")
+    return "", ()

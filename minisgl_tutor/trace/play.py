@@ -1,0 +1,316 @@
+"""Plays a recording: its clients act on the stage, and every step is noted and audited."""
+
+from __future__ import annotations
+
+import asyncio
+import dataclasses
+from collections.abc import Callable, Iterable
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+
+import msgspec
+
+from ..engine.base import EngineInfo
+from ..engine.recorded import RecordedAnswer, RecordedEngine, RecordedStep
+from ..message import AbortBackendMsg, Message, UserMsg, unwrap
+from ..recording import (
+    ArriveLine,
+    DisconnectLine,
+    Header,
+    PaceLine,
+    Recording,
+    RequestLine,
+    StepLine,
+    SubmitLine,
+    TokensLine,
+)
+from ..server.config import SchedulerConfig, ServerArgs
+from ..server.frontend import FrontendManager
+from ..tokenizer.tokenizer import Tokenizer
+from .asgi import AsgiClient, Event, Exchange, Reader, SpecVersion
+from .auditor import Auditor, Finding
+from .clock import VirtualTimeLoop, run
+from .stage import Stage
+from .steps import Step
+from .tracer import FRONT
+
+QUIET_US = 500_000
+"""A request that ended is audited when nothing has moved for this long."""
+
+PATIENCE_US = 3_600_000_000
+"""No play takes longer than this, in virtual time."""
+
+_rid: ContextVar[int] = ContextVar("rid")
+"""The recording's request that the running task serves."""
+
+
+@dataclass
+class Play:
+    """What came of a play. ``exchanges`` are by the recording's request; ``uids`` map those to uids."""
+
+    header: Header
+    gaps: tuple[str, ...]
+    steps: list[Step] = field(default_factory=list)
+    findings: list[Finding] = field(default_factory=list)
+    exchanges: dict[int, Exchange] = field(default_factory=dict)
+    uids: dict[int, int] = field(default_factory=dict)
+    beyond: dict[int, int] = field(default_factory=dict)
+
+
+def play(
+    recording: Recording,
+    tokenizer: Tokenizer,
+    gaps: Iterable[str] = (),
+    *,
+    frontend_class: type[FrontendManager] | None = None,
+    spec_version: SpecVersion = "2.3",
+    on_step: Callable[[Step], None] = lambda step: None,
+) -> Play:
+    """Plays ``recording`` on the stage, under ``gaps``, and returns every step.
+
+    The same recording, gaps and class give the same steps, byte for byte.
+
+    Raises:
+        Deadlock, Livelock: the components, or a class given in their place, hang.
+    """
+    player = Player(recording, tokenizer, tuple(gaps), frontend_class, spec_version, on_step)
+    return run(player.play)
+
+
+class Player:
+    """One play. See :func:`play`."""
+
+    def __init__(
+        self,
+        recording: Recording,
+        tokenizer: Tokenizer,
+        gaps: tuple[str, ...],
+        frontend_class: type[FrontendManager] | None,
+        spec_version: SpecVersion,
+        on_step: Callable[[Step], None],
+    ) -> None:
+        self.result = Play(recording.header, gaps)
+        self._lines = Lines(recording)
+        self._tokenizer = tokenizer
+        self._frontend_class = frontend_class
+        self._spec_version = spec_version
+        self._on_step = on_step
+        self._auditor = Auditor(recording.header.backlog_limit)
+        self._rid_by_uid: dict[int, int] = {}
+        self._pending = len(self._lines.requests)
+
+    async def play(self) -> Play:
+        loop = asyncio.get_running_loop()
+        assert isinstance(loop, VirtualTimeLoop)
+        self._loop = loop
+        header = self.result.header
+        engine = self._lines.engine(self._rid_of, loop.now_us)
+        self._stage = Stage(
+            server_args(header, self.result.gaps),
+            header.served_model,
+            self._tokenizer,
+            frozenset(header.eos_token_ids),
+            engine,
+            self._stamp,
+            self._arrival_us,
+            self._entered,
+            self._frontend_class,
+        )
+        self.result.steps = self._stage.tracer.steps
+        for request in self._lines.requests:
+            loop.call_at(request.t / 1e6, self._send, request)
+        driver = loop.create_task(self._stage.drive_scheduler(), name="scheduler")
+        await self._until_quiet()
+        driver.cancel()
+        await asyncio.gather(driver, return_exceptions=True)
+        self._stage.scheduler.check_integrity()
+        self.result.beyond = dict(engine.beyond)
+        return self.result
+
+    # -- clients
+
+    def _send(self, request: RequestLine) -> None:
+        self._pending -= 1
+        client = AsgiClient(
+            self._stage.app,
+            spec_version=self._spec_version,
+            high_water=self._lines.buffer(request.rid),
+            observer=lambda exchange, event: self._client_event(request, exchange, event),
+        )
+        token = _rid.set(request.rid)
+        try:
+            self.result.exchanges[request.rid] = client.request(
+                request.method,
+                request.path,
+                headers={"content-type": "application/json"},
+                body=request.body.encode(),
+                reader=self._lines.reader(request.rid),
+            )
+        finally:
+            _rid.reset(token)
+
+    def _client_event(self, request: RequestLine, exchange: Exchange, event: Event) -> None:
+        if event.kind in ("app returned", "status") or (event.kind == "chunk" and not event.data):
+            return
+        uid = self.result.uids.get(request.rid)
+        if uid is not None and event.kind == "left":
+            self._auditor.client_left(uid, self._loop.now_us())
+        if uid is not None and event.kind == "completed":
+            self._auditor.client_answered(uid)
+        inbound = event.kind in ("request", "left")
+        source, target = ("client", FRONT) if inbound else (FRONT, "client")
+        self._stage.tracer.enter(
+            self._stage.tracer.new_step(
+                "client",
+                source,
+                target,
+                title=event.kind,
+                uids=[] if uid is None else [uid],
+                content=[{"request": request.rid, **_shown(request, exchange, event)}],
+            )
+        )
+
+    def _stamp(self, uid: int) -> tuple[str, int]:
+        return self._lines.stamps.get(self._rid_of(uid), (f"unrecorded{uid}", 0))
+
+    def _rid_of(self, uid: int) -> int:
+        return self._rid_by_uid[uid]
+
+    def _arrival_us(self, msg: Message) -> int | None:
+        times = [
+            self._lines.arrivals.get((type(each), self._rid_by_uid.get(each.uid, -1))) for each in unwrap(msg)
+        ]
+        known = [time for time in times if time is not None]
+        return max(known, default=None)
+
+    # -- steps
+
+    def _entered(self, step: Step) -> None:
+        if step.title == "TokenizeMsg":
+            self._submitted(step.uids[0])
+        self._on_step(step)
+        for finding in self._auditor.watch(step):
+            self._report(finding)
+
+    def _submitted(self, uid: int) -> None:
+        rid = _rid.get()
+        self.result.uids[rid] = uid
+        self._rid_by_uid[uid] = rid
+        self._auditor.submitted(uid, self._lines.streams(rid))
+
+    def _report(self, finding: Finding) -> None:
+        self.result.findings.append(finding)
+        step = self._stage.tracer.new_step(
+            "gap", finding.component, "", finding.gap or "residue", [finding.uid], note=finding.note
+        )
+        step.gap, step.claims = finding.gap, list(finding.claims)
+        self._stage.tracer.enter(step)
+
+    async def _until_quiet(self) -> None:
+        """Until every client has done what it does and nothing has moved for a while; then a last audit."""
+        while self._loop.now_us() < PATIENCE_US:
+            before = len(self.result.steps)
+            await asyncio.sleep(QUIET_US / 1e6)
+            if len(self.result.steps) > before or not self._stage.quiet:
+                continue
+            self._audit()
+            if not self._pending and self._loop.now_us() > self._lines.last_us:
+                return
+
+    def _audit(self) -> None:
+        held = self._stage.held()
+        for uid in list(self._auditor.lives):
+            for finding in self._auditor.audit(uid, held):
+                self._report(finding)
+
+
+class Lines:
+    """The lines of a recording, by what they are for."""
+
+    def __init__(self, recording: Recording) -> None:
+        lines = recording.lines
+        self._header = recording.header
+        self.requests = [line for line in lines if isinstance(line, RequestLine)]
+        submits = [line for line in lines if isinstance(line, SubmitLine)]
+        rids = {line.uid: line.rid for line in submits}
+        self.stamps = {line.rid: (line.stamp, line.created) for line in submits}
+        self._paces = {line.rid: line for line in lines if isinstance(line, PaceLine)}
+        self._leaves = {line.rid: line for line in lines if isinstance(line, DisconnectLine)}
+        self._bodies = {line.rid: line for line in self.requests}
+        self.arrivals: dict[tuple[type, int], int] = {}
+        for line in lines:
+            if isinstance(line, ArriveLine):
+                for kind, uids in ((UserMsg, line.users), (AbortBackendMsg, line.aborts)):
+                    self.arrivals.update({(kind, rids[uid]): line.t for uid in uids if uid in rids})
+        tokens = {line.n: line for line in lines if isinstance(line, TokensLine)}
+        steps = [line for line in lines if isinstance(line, StepLine) and line.n in tokens]
+        self._steps = [
+            RecordedStep(
+                line.t, tokens[line.n].t, tuple(rids[uid] for uid in line.uids), tuple(line.seq_lens)
+            )
+            for line in steps
+        ]
+        self._answers = _answers(steps, tokens, rids)
+        self.last_us = max((line.t for line in lines), default=0)
+
+    def engine(self, rid_of: Callable[[int], int], now_us: Callable[[], int]) -> RecordedEngine:
+        header = self._header
+        info = EngineInfo(
+            header.page_size, header.num_pages, header.num_slots, header.max_seq_len, header.vocab_size
+        )
+        return RecordedEngine(info, self._answers, self._steps, rid_of, now_us)
+
+    def buffer(self, rid: int) -> int:
+        pace = self._paces.get(rid)
+        return 65536 if pace is None else pace.buffer
+
+    def reader(self, rid: int) -> Reader:
+        pace, leave = self._paces.get(rid), self._leaves.get(rid)
+        return Reader(
+            us_per_chunk=0 if pace is None else pace.chunk_us,
+            leaves_at_us=None if leave is None else leave.t,
+            leaves_before_chunk=None if leave is None else leave.chunks,
+        )
+
+    def streams(self, rid: int) -> bool:
+        return bool(msgspec.json.decode(self._bodies[rid].body).get("stream"))
+
+
+def server_args(header: Header, gaps: tuple[str, ...]) -> ServerArgs:
+    """The recorded server, under other gaps."""
+    return dataclasses.replace(
+        ServerArgs(),
+        model=header.model,
+        num_tokenizer=header.num_tokenizer,
+        page_size=header.page_size,
+        num_pages=header.num_pages,
+        max_running_req=header.num_slots,
+        max_seq_len=header.max_seq_len,
+        backlog_limit=header.backlog_limit,
+        scheduler=SchedulerConfig(header.prefill_budget, header.cache, header.overlap, seed=0),
+        gaps=gaps,
+    )
+
+
+def _answers(
+    steps: list[StepLine], tokens: dict[int, TokensLine], rids: dict[int, int]
+) -> dict[int, RecordedAnswer]:
+    prompt_lens: dict[int, int] = {}
+    sampled: dict[int, list[int]] = {}
+    for step in steps:
+        for uid, seq_len, token in zip(step.uids, step.seq_lens, tokens[step.n].tokens, strict=True):
+            if token >= 0:
+                prompt_lens.setdefault(uid, seq_len)
+                sampled.setdefault(uid, []).append(token)
+    return {rids[uid]: RecordedAnswer(prompt_lens[uid], tuple(sampled[uid])) for uid in sampled}
+
+
+def _shown(request: RequestLine, exchange: Exchange, event: Event) -> dict[str, object]:
+    match event.kind:
+        case "request":
+            return {"line": f"{request.method} {request.path}", "body": request.body}
+        case "chunk":
+            return {"text": event.data.decode(errors="replace")}
+        case "completed":
+            return {"status": exchange.status}
+    return {"note": event.note} if event.note else {}

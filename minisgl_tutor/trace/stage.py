@@ -1,0 +1,179 @@
+"""The stage: the server's own components in one process, on links in memory and a virtual clock.
+
+    client ──> app/FrontendManager ──> TokenizeWorker ──> Scheduler ──> engine
+       ^               ^───────────── TokenizeWorker <──────┘
+
+Only links, clock and engine differ from ``serve``. The stage moves messages,
+lets each worker run a round when something has come for it, and lets a
+scheduler's round take the time that its engine says.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from typing import Protocol
+
+from fastapi import FastAPI
+
+from ..engine.base import Engine
+from ..links import MemoryAsyncPull, MemoryAsyncPush, MemoryChannel, MemoryPull, MemoryPush
+from ..message import Message
+from ..server.api_server import Stamp, create_app
+from ..server.build import build_frontend, build_scheduler, build_tokenize_worker
+from ..server.config import ServerArgs
+from ..server.frontend import FrontendManager
+from ..tokenizer.load import Tokenizer
+from .clock import VirtualTimeLoop
+from .steps import Held, Step
+from .tracer import FRONT, Tracer
+
+LINK_US = 20
+"""How long a message takes on a link where the recording does not say."""
+
+
+class PacedEngine(Engine, Protocol):
+    """An engine that knows how long its steps take."""
+
+    read_until_us: int
+
+    def next_event_us(self) -> int | None: ...
+
+
+class Stage:
+    """Wires the components.
+
+    ``arrival_us`` tells when a message reaches the scheduler's inbox, or null
+    for the usual time of a link. ``on_step`` is told of each step.
+    """
+
+    def __init__(
+        self,
+        args: ServerArgs,
+        served_model: str,
+        tokenizer: Tokenizer,
+        eos_token_ids: frozenset[int],
+        engine: PacedEngine,
+        stamp: Stamp,
+        arrival_us: Callable[[Message], int | None] = lambda msg: None,
+        on_step: Callable[[Step], None] = lambda step: None,
+        frontend_class: type[FrontendManager] | None = None,
+    ) -> None:
+        loop = asyncio.get_running_loop()
+        assert isinstance(loop, VirtualTimeLoop)
+        self.loop = loop
+        self.engine = engine
+        self.tracer = Tracer(loop.now_us, self.held, on_step)
+        self._arrival_us = arrival_us
+        self._due: dict[str, int] = {}  # when the last message on the way to an inbox gets there
+        self._held_back: list[tuple[MemoryChannel, bytes, Step, Message]] | None = None
+        self._work = asyncio.Event()
+
+        names = [f"tokenizer-{i}" for i in range(args.num_tokenizer)]
+        self._front_inbox = MemoryChannel(f">{FRONT}", self.tracer, on_arrival=self._front_arrival)
+        self._scheduler_inbox = MemoryChannel(">scheduler", self.tracer, on_arrival=self._work.set)
+        self._worker_inboxes = {
+            name: MemoryChannel(f">{name}", self.tracer, on_arrival=lambda name=name: self._run_worker(name))
+            for name in (*names, "detokenizer")
+        }
+        self.workers = {
+            name: build_tokenize_worker(
+                args,
+                tokenizer,
+                MemoryPull(inbox),
+                MemoryPush(self._channel(name, self._scheduler_inbox)),
+                MemoryPush(self._channel(name, self._front_inbox)),
+            )
+            for name, inbox in self._worker_inboxes.items()
+        }
+        self.scheduler = build_scheduler(
+            args,
+            engine,
+            eos_token_ids,
+            MemoryPull(self._scheduler_inbox),
+            MemoryPush(self._channel("scheduler", self._worker_inboxes["detokenizer"])),
+        )
+        self.frontend = build_frontend(
+            args,
+            self._front_links(names or ["detokenizer"]),
+            MemoryAsyncPull(self._front_inbox),
+            frontend_class,
+        )
+        self.app: FastAPI = create_app(self.frontend, served_model, stamp)
+
+    # -- what everybody holds
+
+    def held(self) -> Held:
+        parts = {FRONT: self.frontend.held(), "scheduler": self.scheduler.held()}
+        parts.update({name: worker.held() for name, worker in self.workers.items()})
+        return parts
+
+    @property
+    def quiet(self) -> bool:
+        """No message is on its way and the scheduler has nothing to do."""
+        now = self.loop.now_us()
+        return not self.scheduler.busy and all(due <= now for due in self._due.values())
+
+    # -- links
+
+    def _front_links(self, names: Sequence[str]) -> list[MemoryAsyncPush]:
+        return [MemoryAsyncPush(self._channel(FRONT, self._worker_inboxes[name])) for name in names]
+
+    def _channel(self, source: str, inbox: MemoryChannel) -> MemoryChannel:
+        return MemoryChannel(f"{source}{inbox.name}", self.tracer, carry=self._carry, into=inbox)
+
+    def _carry(self, channel: MemoryChannel, frame: bytes) -> None:
+        step, msg = self.tracer.take_sent()
+        if self._held_back is not None:
+            self._held_back.append((channel, frame, step, msg))
+        else:
+            self._dispatch(channel, frame, step, msg)
+
+    def _dispatch(self, channel: MemoryChannel, frame: bytes, step: Step, msg: Message) -> None:
+        self.tracer.enter(step)
+        now = self.loop.now_us()
+        recorded = self._arrival_us(msg) if step.target == "scheduler" else None
+        due = max(now, recorded if recorded is not None else now + LINK_US, self._due.get(step.target, 0))
+        self._due[step.target] = due
+        self.loop.call_at(due / 1e6, self._deliver, channel, frame, step)
+
+    def _deliver(self, channel: MemoryChannel, frame: bytes, step: Step) -> None:
+        self.tracer.on_the_way(step)
+        channel.arrive(frame)
+
+    # -- workers
+
+    def _front_arrival(self) -> None:
+        # The listener, woken first, files the reply; then the state is looked at; then consumers wake.
+        self.loop.call_soon(self.tracer.settle)
+
+    def _run_worker(self, name: str) -> None:
+        self.workers[name].round(blocking=False)
+        self.tracer.settle()
+
+    async def drive_scheduler(self) -> None:
+        """Rounds for ever: at once when something comes for an idle scheduler, else as the engine's steps go."""
+        while True:
+            if not self.scheduler.busy and not self._scheduler_inbox.frames:
+                self._work.clear()
+                await self._work.wait()
+            await self._until(self._next_round_us())
+            self._held_back = []
+            self.scheduler.round()
+            self.tracer.settle()
+            sent, self._held_back = self._held_back, None
+            await self._until(self.engine.read_until_us)
+            for channel, frame, step, msg in sent:
+                self._dispatch(channel, frame, step, msg)
+
+    def _next_round_us(self) -> int:
+        now = self.loop.now_us()
+        event = self.engine.next_event_us() if self.scheduler.busy else None
+        if event is None:
+            return now
+        arrival = self._due.get("scheduler", 0)
+        return min(event, arrival) if arrival > now else event
+
+    async def _until(self, us: int) -> None:
+        if us > self.loop.now_us():
+            await asyncio.sleep((us - self.loop.now_us()) / 1e6)

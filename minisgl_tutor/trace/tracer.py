@@ -1,0 +1,116 @@
+"""Turns what moves on the stage into steps."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+
+from ..message import Message, unwrap
+from ..message.codec import Single
+from .steps import Held, Kind, Location, Step, code_location
+
+FRONT = "api"
+
+
+class Tracer:
+    """Sees each hop as an observer of the links, and keeps the steps.
+
+    ``now_us`` is the clock and ``held`` asks every component what it holds.
+    ``on_step`` is told of each step once it is entered.
+    """
+
+    def __init__(
+        self, now_us: Callable[[], int], held: Callable[[], Held], on_step: Callable[[Step], None]
+    ) -> None:
+        self.steps: list[Step] = []
+        self._sending: tuple[Step, Message] | None = None
+        self._now_us = now_us
+        self._held = held
+        self._on_step = on_step
+        self._on_the_way: dict[str, deque[Step]] = {}
+        self._unsettled: list[Step] = []
+        self._last: Held = {}
+
+    # -- links
+
+    def sent(self, link: str, msg: Message) -> None:
+        source, _, target = link.partition(">")
+        msgs = unwrap(msg)
+        step = self.new_step(
+            "message",
+            source,
+            target,
+            title=type(msg).__name__,
+            uids=_uids(msgs),
+            content=[{"type": type(each).__name__, **msgspec.to_builtins(each)} for each in msgs],
+            where=code_location(),
+        )
+        self._sending = (step, msg)
+
+    def take_sent(self) -> tuple[Step, Message]:
+        """The message that a link is about to carry; it becomes a step when it leaves (:meth:`enter`)."""
+        assert self._sending is not None
+        sending, self._sending = self._sending, None
+        return sending
+
+    def received(self, link: str, msgs: list[Single]) -> None:
+        """Called in the receiver: the steps whose messages it has taken in are now being dealt with."""
+        waiting = self._on_the_way.get(link.rpartition(">")[2], deque())
+        count = 0
+        while waiting and count < len(msgs):
+            step = waiting.popleft()
+            count += len(step.content)
+            step.arrived_us = self._now_us()
+            step.before = self.snapshot()
+            self._unsettled.append(step)
+
+    def on_the_way(self, step: Step) -> None:
+        """A message has reached the inbox of its target, which has yet to take it in."""
+        self._on_the_way.setdefault(step.target, deque()).append(step)
+
+    def settle(self) -> None:
+        """What was taken in has been dealt with."""
+        if self._unsettled:
+            after = self.snapshot()
+            for step in self._unsettled:
+                step.after = after
+            self._unsettled.clear()
+
+    # -- the list
+
+    def new_step(
+        self,
+        kind: Kind,
+        source: str,
+        target: str,
+        title: str,
+        uids: list[int],
+        content: list[dict[str, Any]] | None = None,
+        where: list[Location] | None = None,
+        note: str = "",
+    ) -> Step:
+        return Step(
+            0, self._now_us(), kind, source, target, title, uids, content or [], where or [], note=note
+        )
+
+    def enter(self, step: Step) -> Step:
+        """Puts a step on the list, with the next number and the present time."""
+        step.number = len(self.steps) + 1
+        step.t_us = self._now_us()
+        step.before = step.after = self.snapshot()
+        self.steps.append(step)
+        self._on_step(step)
+        return step
+
+    def snapshot(self) -> Held:
+        held = self._held()
+        if held != self._last:
+            self._last = held
+        return self._last
+
+
+def _uids(msgs: list[Single]) -> list[int]:
+    return list(dict.fromkeys(msg.uid for msg in msgs))
