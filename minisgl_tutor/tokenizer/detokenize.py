@@ -116,13 +116,13 @@ class DetokenizeManager:
     def _advance(self, status: DecodeStatus) -> str:
         """The text that the newest token completes."""
         window = status.window
-        read_str = self.tokenizer.decode(window)
+        read_str = self.tokenizer.decoder.decode(window)
         new_text = read_str[len(status.surr_str) :]
         unfinished = self._unfinished(window, read_str)
         output_str = find_printable_text(new_text, unfinished)
 
         last = window[-1:]
-        last_str = self.tokenizer.decode(last)
+        last_str = self.tokenizer.decoder.decode(last)
         if self._unfinished(last, last_str) == unfinished:
             # No unfinished character begins before the last token, so what comes can be read from there.
             status.window = last
@@ -133,10 +133,10 @@ class DetokenizeManager:
 
     def _flush(self, status: DecodeStatus) -> str:
         """What is left at the end: a character that nothing will complete now shows as U+FFFD."""
-        return self.tokenizer.decode(status.window)[len(status.surr_str) :]
+        return self.tokenizer.decoder.decode(status.window)[len(status.surr_str) :]
 
     def _unfinished(self, ids: Sequence[int], text: str) -> int:
-        return self.tokenizer.unfinished(ids) if text.endswith(REPLACEMENT) else 0
+        return self.tokenizer.decoder.unfinished(ids) if text.endswith(REPLACEMENT) else 0
 
 
 def find_printable_text(text: str, unfinished: int) -> str:

@@ -18,6 +18,8 @@ from tokenizers import Tokenizer as LibraryTokenizer
 from .template import ChatTemplate
 from .tokenizer import Tokenizer
 
+__all__ = ["Tokenizer", "TokenizerNotFound", "load_eos_token_ids", "load_tokenizer"]
+
 SPECIAL_TOKEN_NAMES = (
     "bos_token",
     "eos_token",

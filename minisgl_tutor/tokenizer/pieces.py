@@ -115,7 +115,7 @@ class ByteFallbackDecoder:
 
 
 class LibraryDecoder:
-    """Any other decoder. Whether a U+FFFD at the end is meant it cannot tell, so that waits for more tokens."""
+    """Any other decoder. It cannot tell whether a U+FFFD at the end is meant, so that waits for more."""
 
     def __init__(self, tokenizer: LibraryTokenizer) -> None:
         self._tokenizer = tokenizer

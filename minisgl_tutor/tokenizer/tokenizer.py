@@ -17,7 +17,8 @@ class Tokenizer:
 
     ``eos_token`` is the token that the tokenizer itself names as the end of a
     sequence. ``vocab_size`` is the number of ids that the model can produce,
-    where it has more than the tokenizer has tokens.
+    where it has more than the tokenizer has tokens. ``decoder`` decodes ids that
+    are not silent.
     """
 
     def __init__(
@@ -29,7 +30,7 @@ class Tokenizer:
     ) -> None:
         self._library = library
         self._template = template
-        self._decoder = token_decoder(library)
+        self.decoder = token_decoder(library)
         self._special_ids = {
             token for token, added in library.get_added_tokens_decoder().items() if added.special
         }
@@ -56,15 +57,11 @@ class Tokenizer:
 
     def decode(self, ids: Sequence[int]) -> str:
         """The text of ``ids`` without special tokens; bytes that make no character become U+FFFD."""
-        return self._decoder.decode([token for token in ids if not self.is_silent(token)])
-
-    def unfinished(self, ids: Sequence[int]) -> int:
-        """How many U+FFFD at the end of ``decode(ids)`` stand for a character that may still be completed."""
-        return self._decoder.unfinished([token for token in ids if not self.is_silent(token)])
+        return self.decoder.decode([token for token in ids if not self.is_silent(token)])
 
     def is_silent(self, token: int) -> bool:
         """Whether the token has no text: a special one, or an id that only pads the model's vocabulary."""
-        return token in self._special_ids or self._decoder.is_empty(token)
+        return token in self._special_ids or self.decoder.is_empty(token)
 
     def __contains__(self, token: int) -> bool:
         return 0 <= token < self.vocab_size
