@@ -19,7 +19,7 @@ AT_ONCE_US = 1_000
 
 @dataclass(frozen=True)
 class Finding:
-    """Something left behind by ``uid`` at ``component``; ``gap`` and ``claims`` are empty if no known gap fits."""
+    """Something that ``uid`` left behind at ``component``; ``gap`` and ``claims`` are empty if none fits."""
 
     uid: int
     component: str
@@ -123,7 +123,7 @@ class Auditor:
             unread = parts.get("ack_map", 0)
             life = self.lives.get(uid)
             if unread > self._backlog_limit and life is not None and life.client == "waiting":
-                note = f"{unread} replies wait in ack_map for a client that reads too slowly; nothing bounds them"
+                note = f"{unread} replies wait in ack_map for a client that reads slowly; nothing bounds them"
                 finding = Finding(uid, FRONT, note, "endless-backlog", ("C5.168", "C5.170"))
                 if self._is_new(life, finding):
                     findings.append(finding)
@@ -140,7 +140,8 @@ class Auditor:
     def _never_aborted(self, life: Life) -> list[Finding]:
         if life.client != "left" or life.aborted_us is not None or not life.tokens_after_leaving:
             return []
-        note = f"the client left, no abort was sent, and {life.tokens_after_leaving} tokens were made for nobody"
+        tokens = life.tokens_after_leaving
+        note = f"the client left, no abort was sent, and {tokens} tokens were made for nobody"
         known = ("blind-collect", ("C5.159",)) if not life.streaming else ("", ())
         return [Finding(life.uid, FRONT, note, *known)]
 

@@ -27,11 +27,11 @@ from ..recording import (
 from ..server.config import SchedulerConfig, ServerArgs
 from ..server.frontend import FrontendManager
 from ..tokenizer.tokenizer import Tokenizer
-from .asgi import AsgiClient, Event, Exchange, Reader, SpecVersion
+from .asgi import AsgiClient, ClientEvent, Exchange, Reader
 from .auditor import Auditor, Finding
 from .clock import VirtualTimeLoop, run
 from .stage import Stage
-from .steps import Step
+from .steps import Step, code_location
 from .tracer import FRONT
 
 QUIET_US = 500_000
@@ -63,7 +63,7 @@ def play(
     gaps: Iterable[str] = (),
     *,
     frontend_class: type[FrontendManager] | None = None,
-    spec_version: SpecVersion = "2.3",
+    spec_version: str = "2.3",
     on_step: Callable[[Step], None] = lambda step: None,
 ) -> Play:
     """Plays ``recording`` on the stage, under ``gaps``, and returns every step.
@@ -86,7 +86,7 @@ class Player:
         tokenizer: Tokenizer,
         gaps: tuple[str, ...],
         frontend_class: type[FrontendManager] | None,
-        spec_version: SpecVersion,
+        spec_version: str,
         on_step: Callable[[Step], None],
     ) -> None:
         self.result = Play(recording.header, gaps)
@@ -149,7 +149,7 @@ class Player:
         finally:
             _rid.reset(token)
 
-    def _client_event(self, request: RequestLine, exchange: Exchange, event: Event) -> None:
+    def _client_event(self, request: RequestLine, exchange: Exchange, event: ClientEvent) -> None:
         if event.kind in ("app returned", "status") or (event.kind == "chunk" and not event.data):
             return
         uid = self.result.uids.get(request.rid)
@@ -167,6 +167,7 @@ class Player:
                 title=event.kind,
                 uids=[] if uid is None else [uid],
                 content=[{"request": request.rid, **_shown(request, exchange, event)}],
+                where=[] if inbound else code_location(),
             )
         )
 
@@ -305,7 +306,7 @@ def _answers(
     return {rids[uid]: RecordedAnswer(prompt_lens[uid], tuple(sampled[uid])) for uid in sampled}
 
 
-def _shown(request: RequestLine, exchange: Exchange, event: Event) -> dict[str, object]:
+def _shown(request: RequestLine, exchange: Exchange, event: ClientEvent) -> dict[str, object]:
     match event.kind:
         case "request":
             return {"line": f"{request.method} {request.path}", "body": request.body}

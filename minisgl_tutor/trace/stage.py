@@ -16,7 +16,7 @@ from typing import Protocol
 
 from fastapi import FastAPI
 
-from ..engine.base import Engine
+from ..engine.base import Engine, EngineInfo, ForwardBatch, ForwardOutput
 from ..links import MemoryAsyncPull, MemoryAsyncPush, MemoryChannel, MemoryPull, MemoryPush
 from ..message import Message
 from ..server.api_server import Stamp, create_app
@@ -25,7 +25,7 @@ from ..server.config import ServerArgs
 from ..server.frontend import FrontendManager
 from ..tokenizer.load import Tokenizer
 from .clock import VirtualTimeLoop
-from .steps import Held, Step
+from .steps import Held, Step, code_location
 from .tracer import FRONT, Tracer
 
 LINK_US = 20
@@ -38,6 +38,33 @@ class PacedEngine(Engine, Protocol):
     read_until_us: int
 
     def next_event_us(self) -> int | None: ...
+
+
+class TracedEngine:
+    """Notes each call of the scheduler, which is a plain call in the same process and no message (C2.88)."""
+
+    def __init__(self, engine: PacedEngine, tracer: Tracer) -> None:
+        self._engine = engine
+        self._tracer = tracer
+
+    @property
+    def info(self) -> EngineInfo:
+        return self._engine.info
+
+    def forward_batch(self, batch: ForwardBatch) -> ForwardOutput:
+        computed = (batch.seq_lens - batch.cached_lens).tolist()
+        content = [
+            {"type": batch.phase, "uid": uid, "computed": count, "length": length}
+            for uid, count, length in zip(batch.uids, computed, batch.seq_lens.tolist(), strict=True)
+        ]
+        step = self._tracer.new_step(
+            "call", "scheduler", "engine", "forward_batch", list(batch.uids), content, code_location()
+        )
+        self._tracer.enter(step)
+        return self._engine.forward_batch(batch)
+
+    def close(self) -> None:
+        self._engine.close()
 
 
 class Stage:
@@ -88,7 +115,7 @@ class Stage:
         }
         self.scheduler = build_scheduler(
             args,
-            engine,
+            TracedEngine(engine, self.tracer),
             eos_token_ids,
             MemoryPull(self._scheduler_inbox),
             MemoryPush(self._channel("scheduler", self._worker_inboxes["detokenizer"])),
@@ -152,7 +179,7 @@ class Stage:
         self.tracer.settle()
 
     async def drive_scheduler(self) -> None:
-        """Rounds for ever: at once when something comes for an idle scheduler, else as the engine's steps go."""
+        """Rounds for ever: at once when something comes for an idle scheduler, else by the engine's steps."""
         while True:
             if not self.scheduler.busy and not self._scheduler_inbox.frames:
                 self._work.clear()
