@@ -1,0 +1,118 @@
+"""From server arguments to a torch engine that is ready to run."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from minisgl_tutor.engine.base import EngineError, EngineInfo
+from minisgl_tutor.engine.process import default_threads
+from minisgl_tutor.models.config import ModelConfig, load_model_config
+from minisgl_tutor.models.errors import ModelError
+from minisgl_tutor.models.resolve import resolve_model
+from minisgl_tutor.server.config import ServerArgs
+
+if TYPE_CHECKING:
+    import torch
+
+    from minisgl_tutor.engine.engine import TorchEngine
+
+MAX_SEQ_LEN = 8192
+POOL_SEQ_LEN = 4096
+POOL_BYTES_ON_CPU = 2 << 30
+POOL_SHARE = 0.5
+
+
+def build_engine(args: ServerArgs) -> TorchEngine:
+    """Loads the model and makes the engine. Imports torch; ``prepare_process`` comes before it.
+
+    Raises:
+        ModelError: the model, the device or a size in ``args`` cannot be used; one sentence says why.
+    """
+    import torch
+
+    from minisgl_tutor.attention.sdpa import SDPABackend
+    from minisgl_tutor.engine.engine import TorchEngine
+    from minisgl_tutor.engine.kv_cache import KVCache
+    from minisgl_tutor.models.decoder import Decoder
+    from minisgl_tutor.models.weights import dummy_weights, load_weights
+
+    torch.set_num_threads(args.threads or default_threads())
+    device = find_device(args.device)
+    dtype: torch.dtype = getattr(torch, args.dtype)
+    model_dir = resolve_model(args.model, args.dtype)
+    config = load_model_config(model_dir)
+    info = plan_sizes(args, config, dtype, device)
+
+    decoder = Decoder(config, info.max_seq_len + 1, dtype, device)
+    if args.dummy_weight:
+        dummy_weights(decoder)
+    else:
+        load_weights(decoder, model_dir)
+    cache = KVCache(config, info.num_pages, info.page_size, dtype, device)
+    engine = TorchEngine(decoder, SDPABackend(cache, info.page_size), info, device)
+    try:
+        engine.warm_up()
+    except EngineError as error:
+        raise ModelError(f"The model in {model_dir} does not run: {error}") from None
+    return engine
+
+
+def find_device(name: str) -> torch.device:
+    """The device of that name, if this machine has it.
+
+    Raises:
+        ModelError: it has not.
+    """
+    import torch
+
+    try:
+        device = torch.device(name)
+    except RuntimeError:
+        raise ModelError(f"{name} is not a device; give cpu or cuda.") from None
+    if device.type == "cuda" and not torch.cuda.is_available():
+        raise ModelError("PyTorch finds no GPU here; give --device cpu, or install a CUDA build of torch.")
+    return device
+
+
+def plan_sizes(args: ServerArgs, config: ModelConfig, dtype: torch.dtype, device: torch.device) -> EngineInfo:
+    """Sizes from the arguments where given, otherwise from the model and the machine.
+
+    Raises:
+        ModelError: the arguments ask for more than the model or the memory has.
+    """
+    from minisgl_tutor.engine.kv_cache import kv_bytes_per_token
+
+    max_seq_len = args.max_seq_len or min(config.max_positions, MAX_SEQ_LEN)
+    if max_seq_len > config.max_positions:
+        raise ModelError(
+            f"--max-seq-len {max_seq_len} is beyond the model's {config.max_positions} positions."
+        )
+    page_bytes = args.page_size * kv_bytes_per_token(config, dtype)
+    affordable = pool_bytes(device) // page_bytes
+    wanted = args.max_running_req * -(-min(max_seq_len, POOL_SEQ_LEN) // args.page_size)
+    num_pages = args.num_pages or min(wanted, affordable)
+    if num_pages < 1:
+        raise ModelError(f"There is no memory for the K/V pool: one page takes {page_bytes} bytes.")
+    return EngineInfo(args.page_size, num_pages, args.max_running_req, max_seq_len, config.vocab_size)
+
+
+def pool_bytes(device: torch.device) -> int:
+    """How much memory the K/V pool may take."""
+    import torch
+
+    if device.type == "cuda":
+        return int(torch.cuda.mem_get_info(device)[0] * POOL_SHARE)
+    return min(POOL_BYTES_ON_CPU, int(available_memory() * POOL_SHARE))
+
+
+def available_memory() -> int:
+    """Bytes that this machine could still give, by /proc/meminfo where there is one."""
+    try:
+        for line in Path("/proc/meminfo").read_text(encoding="ascii").splitlines():
+            if line.startswith("MemAvailable:"):
+                return int(line.split()[1]) * 1024
+    except OSError:
+        pass
+    return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")

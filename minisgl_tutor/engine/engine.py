@@ -1,0 +1,149 @@
+"""The engine that runs a model with PyTorch.
+
+It owns what lives on the device: weights, K/V pool, page table and token pool.
+The device is an argument; nothing below waits for it, except that reading the
+tokens of a step does.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from minisgl_tutor.attention.base import AttentionBackend, AttentionBatch
+from minisgl_tutor.engine.base import EngineError, EngineInfo, ForwardBatch, SamplingBatch, TableUpdate
+from minisgl_tutor.engine.sample import Sampler
+from minisgl_tutor.models.decoder import Decoder
+
+
+@dataclass(frozen=True)
+class TorchOutput:
+    """The new tokens of one step, on the device and on their way to the host (C2.90).
+
+    Both hold one token for each row in ``emitting``; ``copied`` says when the host's are there.
+    """
+
+    next_tokens_gpu: Tensor
+    next_tokens_cpu: Tensor
+    emitting: np.ndarray
+    rows: int
+    copied: torch.cuda.Event | None
+
+    def next_tokens(self) -> list[int]:
+        """One token a row, -1 for a row that emits none. Waits for the step."""
+        if self.copied is not None:
+            self.copied.synchronize()
+        tokens = np.full(self.rows, -1, dtype=np.int64)
+        tokens[self.emitting] = self.next_tokens_cpu.numpy()
+        return [int(token) for token in tokens]
+
+
+class TorchEngine:
+    """Runs steps of a decoder. On a CPU a step has run when ``forward_batch`` returns."""
+
+    def __init__(
+        self, model: Decoder, backend: AttentionBackend, info: EngineInfo, device: torch.device
+    ) -> None:
+        self.model = model
+        self.backend = backend
+        self.device = device
+        self.sampler = Sampler(info.vocab_size, device)
+        pages_per_row = -(-(info.max_seq_len + 1) // info.page_size)
+        self.page_table = torch.zeros(info.num_slots, pages_per_row, dtype=torch.int32, device=device)
+        self.token_pool = torch.zeros(info.num_slots, info.max_seq_len + 1, dtype=torch.int32, device=device)
+        self._info = info
+
+    @property
+    def info(self) -> EngineInfo:
+        return self._info
+
+    def forward_batch(self, batch: ForwardBatch) -> TorchOutput:
+        """Page table, model, sampler, token pool, copy to the host, in that order (C2.91, C2.92).
+
+        Raises:
+            EngineError: the device refused, for want of memory for instance.
+        """
+        try:
+            with torch.inference_mode():
+                return self._forward(batch)
+        except RuntimeError as error:
+            reason = str(error).splitlines()[0]
+            raise EngineError(f"A {batch.phase} step of {len(batch.uids)} rows failed: {reason}") from error
+
+    def warm_up(self) -> None:
+        """Computes one token in page 0 and slot 0, which must still be free.
+
+        Raises:
+            EngineError: the model gives scores that are not numbers, or the device refused.
+        """
+        zero, one = np.zeros(1, np.int32), np.ones(1, np.int32)
+        greedy = SamplingBatch(
+            np.zeros(1, np.float32), -one, np.ones(1, np.float32), np.zeros(1, np.uint64), one
+        )
+        update = TableUpdate(slots=zero, columns=zero, pages=zero)
+        batch = ForwardBatch("prefill", [0], zero, zero, one, zero, update, np.ones(1, bool), greedy)
+        self.forward_batch(batch).next_tokens()
+        with torch.inference_mode():
+            finite = bool(self._logits(batch, zero).isfinite().all())
+        if not finite:
+            raise EngineError("its scores are not numbers; the weights are damaged, or need --dtype float32")
+
+    def close(self) -> None:
+        """Nothing outlives the engine."""
+
+    def _forward(self, batch: ForwardBatch) -> TorchOutput:
+        self._update_page_table(batch.table_update)
+        emitting = np.flatnonzero(batch.emits)
+        logits = self._logits(batch, emitting)
+        next_tokens_gpu = self.sampler.sample(logits, self.sampler.prepare(batch.sampling, emitting))
+        slots, columns = self._move(batch.slots[emitting]), self._move(batch.seq_lens[emitting])
+        self.token_pool[slots, columns] = next_tokens_gpu.int()
+        next_tokens_cpu = next_tokens_gpu.to("cpu", non_blocking=True)
+        return TorchOutput(next_tokens_gpu, next_tokens_cpu, emitting, len(batch.uids), self._mark())
+
+    def _update_page_table(self, update: TableUpdate) -> None:
+        if len(update.slots):
+            slots, columns = self._move(update.slots), self._move(update.columns)
+            self.page_table[slots, columns] = self._move(update.pages).int()
+
+    def _logits(self, batch: ForwardBatch, emitting: np.ndarray) -> Tensor:
+        """Scores for the rows that emit, shape [emitting, vocab]."""
+        new_lens = batch.seq_lens - batch.cached_lens
+        ends = np.cumsum(new_lens)
+        row_of_token = np.repeat(np.arange(len(new_lens)), new_lens)
+        positions = np.arange(ends[-1]) - (ends - new_lens - batch.cached_lens)[row_of_token]
+
+        slots, token_positions = self._move(batch.slots), self._move(positions)
+        if batch.phase == "decode":
+            input_ids = self.token_pool[slots, token_positions].long()
+        else:
+            input_ids = self._move(batch.input_ids)
+        pages, locations = self._pages(slots, batch.seq_lens, self._move(row_of_token), token_positions)
+        plan = self.backend.plan(AttentionBatch(batch.cached_lens, batch.seq_lens, pages, locations))
+        return self.model.forward(
+            input_ids, token_positions, self.backend, plan, self._move(ends[emitting] - 1)
+        )
+
+    def _pages(
+        self, slots: Tensor, seq_lens: np.ndarray, row_of_token: Tensor, positions: Tensor
+    ) -> tuple[Tensor, Tensor]:
+        """The rows' pages and the place in the pool of each new token."""
+        size = self.info.page_size
+        width = -(-int(seq_lens.max()) // size)
+        pages = self.page_table[slots, :width].long()
+        locations = pages[row_of_token, positions // size] * size + positions % size
+        return pages, locations
+
+    def _move(self, values: np.ndarray) -> Tensor:
+        """Indices from the host to the device, int64."""
+        return torch.from_numpy(values.astype(np.int64)).to(self.device, non_blocking=True)
+
+    def _mark(self) -> torch.cuda.Event | None:
+        if self.device.type != "cuda":
+            return None
+        event = torch.cuda.Event()  # type: ignore[no-untyped-call]
+        event.record()
+        return event

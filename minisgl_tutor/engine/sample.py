@@ -1,0 +1,136 @@
+"""The sampler: from scores over the vocabulary to one token a row.
+
+A row's draw depends on its scores, its seed and the token's index in its
+sequence, and on nothing else: not on its neighbours, nor on how often it was
+retried. So a request with a seed can be repeated.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from minisgl_tutor.engine.base import SamplingBatch
+
+GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+DRAW_BITS = 40
+
+
+@dataclass(frozen=True)
+class SamplingArgs:
+    """The sampling values of one step on the device, shape [rows]; all ``None`` when every row is greedy.
+
+    ``temperatures`` float32, 0 for a greedy row; ``top_k`` int64, the vocabulary's
+    size where off; ``top_p`` float32; ``draws`` float64, at least 0 and below 1.
+    """
+
+    temperatures: Tensor | None = None
+    top_k: Tensor | None = None
+    top_p: Tensor | None = None
+    draws: Tensor | None = None
+
+
+def uniform_draws(seeds: np.ndarray, positions: np.ndarray) -> np.ndarray:
+    """A number in [0, 1) for each seed and position: the SplitMix64 stream of the seed, float64.
+
+    40 bits, so that a draw times a float64 total stays below the total.
+    """
+    with np.errstate(over="ignore"):
+        x = _mix(seeds.astype(np.uint64)) + GOLDEN * (positions.astype(np.uint64) + np.uint64(1))
+    return (_mix(x) >> np.uint64(64 - DRAW_BITS)).astype(np.float64) * 2.0**-DRAW_BITS
+
+
+def _mix(x: np.ndarray) -> np.ndarray:
+    with np.errstate(over="ignore"):
+        x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+        x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+        return np.asarray(x ^ (x >> np.uint64(31)))
+
+
+class Sampler:
+    """Chooses tokens. ``prepare`` is host work for one step; ``sample`` runs on the device."""
+
+    def __init__(self, vocab_size: int, device: torch.device) -> None:
+        self.vocab_size = vocab_size
+        self.device = device
+
+    def prepare(self, batch: SamplingBatch, rows: np.ndarray) -> SamplingArgs:
+        """The sampling values of ``rows`` (indices), on the device."""
+        temperatures = np.where(batch.top_ks[rows] == 1, 0, batch.temperatures[rows]).astype(np.float32)
+        if (temperatures <= 0).all():
+            return SamplingArgs()
+        top_ks = batch.top_ks[rows].astype(np.int64)
+        top_ks = np.where((top_ks <= 0) | (top_ks > self.vocab_size), self.vocab_size, top_ks)
+        top_ps = batch.top_ps[rows].astype(np.float32)
+        return SamplingArgs(
+            temperatures=self._move(temperatures),
+            top_k=self._move(top_ks) if (top_ks < self.vocab_size).any() else None,
+            top_p=self._move(top_ps) if (top_ps < 1).any() else None,
+            draws=self._move(uniform_draws(batch.seeds[rows], batch.positions[rows])),
+        )
+
+    def sample(self, logits: Tensor, args: SamplingArgs) -> Tensor:
+        """One token a row, int64, from scores of shape [rows, vocab] (C2.95 to C2.101).
+
+        A score that is not a number counts as the lowest; in a row of nothing else
+        token 0 is chosen.
+        """
+        if args.temperatures is None:
+            return greedy(logits)
+        assert args.draws is not None
+        return sample_impl(logits, args.temperatures, args.top_k, args.top_p, args.draws)
+
+    def _move(self, values: np.ndarray) -> Tensor:
+        return torch.from_numpy(values).to(self.device, non_blocking=True)
+
+
+def greedy(logits: Tensor) -> Tensor:
+    """The highest score's token, the lowest one among equals."""
+    values, tokens = logits.max(dim=-1)
+    if logits.device.type == "cpu" and bool(values.isnan().any()):
+        return logits.nan_to_num(nan=-torch.inf).argmax(dim=-1)
+    return tokens
+
+
+def sample_impl(
+    logits: Tensor, temperatures: Tensor, top_k: Tensor | None, top_p: Tensor | None, draws: Tensor
+) -> Tensor:
+    """Temperature, top-k, top-p of what that left, then the draw; greedy where the temperature is 0."""
+    logits = logits.float().nan_to_num(nan=-torch.inf, posinf=torch.finfo(torch.float32).max)
+    best = logits.argmax(dim=-1)
+    # With the highest score at 0 the smallest temperature overflows to minus infinity only: a greedy choice.
+    scaled = (logits - logits.gather(-1, best[:, None])) / temperatures.clamp(min=1e-30)[:, None]
+    scaled = scaled.nan_to_num(nan=-torch.inf)
+    probs = torch.softmax(scaled, dim=-1)
+    if top_k is not None or top_p is not None:
+        probs = torch.where(kept(probs, top_k, top_p), probs, 0)
+    drawn = sampling_from_probs(probs, draws)
+    return torch.where((temperatures <= 0) | probs.isnan().any(dim=-1), best, drawn)
+
+
+def kept(probs: Tensor, top_k: Tensor | None, top_p: Tensor | None) -> Tensor:
+    """Which tokens top-k and then top-p leave: bool, the shape of ``probs``.
+
+    Top-p keeps the fewest of the likeliest whose share of what top-k left reaches
+    it, at least one. Among equals the lower token stays.
+    """
+    ordered, tokens = probs.sort(dim=-1, descending=True, stable=True)
+    keep = torch.ones_like(ordered, dtype=torch.bool)
+    if top_k is not None:
+        keep &= torch.arange(probs.shape[-1], device=probs.device) < top_k[:, None]
+    if top_p is not None:
+        ordered = torch.where(keep, ordered, 0).double()
+        before = ordered.cumsum(dim=-1) - ordered
+        keep &= before < (top_p.double() * ordered.sum(dim=-1))[:, None]
+        keep[:, 0] = True
+    return torch.zeros_like(keep).scatter(-1, tokens, keep)
+
+
+def sampling_from_probs(probs: Tensor, draws: Tensor) -> Tensor:
+    """The token at which the running sum of ``probs`` passes the share ``draws`` of its total."""
+    totals = probs.double().cumsum(dim=-1)
+    tokens = torch.searchsorted(totals, (draws * totals[:, -1])[:, None], right=True).squeeze(-1)
+    return tokens.clamp(max=probs.shape[-1] - 1)

@@ -1,0 +1,166 @@
+"""What a decoder is made of, read from a Hugging Face ``config.json``. Imports no torch."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from minisgl_tutor.models.directory import read_json
+from minisgl_tutor.models.errors import ModelError
+
+
+@dataclass(frozen=True)
+class Family:
+    """How one architecture differs from the others, and what its configuration leaves unsaid."""
+
+    model_type: str
+    qkv_bias: bool
+    qk_norm: bool
+    default_head_dim: int | None = None
+
+
+FAMILIES: Mapping[str, Family] = {
+    "LlamaForCausalLM": Family("llama", qkv_bias=False, qk_norm=False),
+    "Qwen2ForCausalLM": Family("qwen2", qkv_bias=True, qk_norm=False),
+    "Qwen3ForCausalLM": Family("qwen3", qkv_bias=False, qk_norm=True, default_head_dim=128),
+}
+
+
+@dataclass(frozen=True)
+class Rope:
+    """Rotary positions. ``scaling`` is ``None`` or the values of the "linear" or "llama3" kind."""
+
+    theta: float
+    kind: str = "default"
+    factor: float = 1.0
+    low_freq_factor: float = 1.0
+    high_freq_factor: float = 4.0
+    original_max_positions: int = 8192
+
+
+@dataclass(frozen=True)
+class ModelConfig:
+    """Sizes and switches of a decoder-only model."""
+
+    architecture: str
+    vocab_size: int
+    hidden_size: int
+    intermediate_size: int
+    num_layers: int
+    num_heads: int
+    num_kv_heads: int
+    head_dim: int
+    norm_eps: float
+    rope: Rope
+    max_positions: int
+    tie_embeddings: bool
+    qkv_bias: bool
+    qk_norm: bool
+
+
+def load_model_config(model_dir: Path) -> ModelConfig:
+    """The configuration of the model in a directory.
+
+    Raises:
+        ModelError: it is unreadable, or asks for something that is not supported; the sentence names it.
+    """
+    return parse_model_config(read_json(model_dir / "config.json"))
+
+
+def parse_model_config(raw: Mapping[str, Any]) -> ModelConfig:
+    """As ``load_model_config``, from a parsed ``config.json``, older or newer (``rope_parameters``) form."""
+    architecture, family = _family(raw)
+    _refuse_unsupported(architecture, raw)
+    try:
+        hidden_size, num_heads = int(raw["hidden_size"]), int(raw["num_attention_heads"])
+        config = ModelConfig(
+            architecture=architecture,
+            vocab_size=int(raw["vocab_size"]),
+            hidden_size=hidden_size,
+            intermediate_size=int(raw["intermediate_size"]),
+            num_layers=int(raw["num_hidden_layers"]),
+            num_heads=num_heads,
+            num_kv_heads=int(raw.get("num_key_value_heads") or num_heads),
+            head_dim=int(raw.get("head_dim") or family.default_head_dim or hidden_size // num_heads),
+            norm_eps=float(raw.get("rms_norm_eps", 1e-6)),
+            rope=_rope(architecture, raw),
+            max_positions=int(raw.get("max_position_embeddings", 2048)),
+            tie_embeddings=bool(raw.get("tie_word_embeddings", False)),
+            qkv_bias=family.qkv_bias,
+            qk_norm=family.qk_norm,
+        )
+    except KeyError as error:
+        raise ModelError(f"The model's config.json lacks {error}; download the model again.") from None
+    except (TypeError, ValueError, ZeroDivisionError) as error:
+        raise ModelError(f"The model's config.json holds a value that makes no sense ({error}).") from None
+    _check_sizes(config)
+    return config
+
+
+def _family(raw: Mapping[str, Any]) -> tuple[str, Family]:
+    names = raw.get("architectures") or [
+        name for name, family in FAMILIES.items() if family.model_type == raw.get("model_type")
+    ]
+    for name in names:
+        if name in FAMILIES:
+            return name, FAMILIES[name]
+    found = ", ".join(map(str, names)) or str(raw.get("model_type", "unnamed"))
+    raise ModelError(f"The model architecture {found} is not supported; supported are {', '.join(FAMILIES)}.")
+
+
+def _refuse_unsupported(architecture: str, raw: Mapping[str, Any]) -> None:
+    """A feature that would be ignored would give wrong text, so it is refused."""
+    problem = None
+    if raw.get("quantization_config"):
+        method = raw["quantization_config"].get("quant_method", "unknown")
+        problem = f"is quantised ({method}); take the bf16 weights or a GGUF file"
+    elif raw.get("hidden_act", "silu") != "silu":
+        problem = f"uses the activation {raw['hidden_act']}; only silu is supported"
+    elif architecture != "Qwen2ForCausalLM" and raw.get("attention_bias"):
+        problem = "has biases in its attention, which is not supported"
+    elif raw.get("mlp_bias"):
+        problem = "has biases in its MLP, which is not supported"
+    elif raw.get("use_sliding_window") or set(raw.get("layer_types") or []) - {"full_attention"}:
+        problem = "uses sliding-window attention, which is not supported"
+    if problem:
+        raise ModelError(f"This {architecture} {problem}.")
+
+
+def _rope(architecture: str, raw: Mapping[str, Any]) -> Rope:
+    values = dict(raw.get("rope_parameters") or raw.get("rope_scaling") or {})
+    kind = values.get("rope_type", values.get("type", "default"))
+    if kind not in ("default", "linear", "llama3") or values.get("partial_rotary_factor", 1.0) != 1.0:
+        raise ModelError(
+            f"This {architecture} scales its rotary positions in a way that is not supported ({kind}); "
+            "supported are default, linear and llama3."
+        )
+    theta = float(values.get("rope_theta", raw.get("rope_theta", 10000.0)))
+    if kind == "default":
+        return Rope(theta)
+    if kind == "linear":
+        return Rope(theta, kind, factor=float(values["factor"]))
+    return Rope(
+        theta,
+        kind,
+        factor=float(values["factor"]),
+        low_freq_factor=float(values["low_freq_factor"]),
+        high_freq_factor=float(values["high_freq_factor"]),
+        original_max_positions=int(values["original_max_position_embeddings"]),
+    )
+
+
+def _check_sizes(config: ModelConfig) -> None:
+    sizes = (
+        config.vocab_size,
+        config.hidden_size,
+        config.intermediate_size,
+        config.num_layers,
+        config.num_heads,
+        config.num_kv_heads,
+        config.head_dim,
+        config.max_positions,
+    )
+    if min(sizes) < 1 or config.num_heads % config.num_kv_heads or config.head_dim % 2:
+        raise ModelError("The sizes in the model's config.json do not fit together.")
