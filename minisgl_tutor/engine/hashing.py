@@ -130,9 +130,7 @@ class HashingEngine:
 
 def _rows(batch: ForwardBatch) -> list[tuple[int, int, int]]:
     """Slot, first and end position computed, by row."""
-    return list(
-        zip(batch.slots.tolist(), batch.cached_lens.tolist(), batch.seq_lens.tolist(), strict=True)
-    )
+    return list(zip(batch.slots.tolist(), batch.cached_lens.tolist(), batch.seq_lens.tolist(), strict=True))
 
 
 def _kv_value(previous: int, token: int, position: int) -> int:

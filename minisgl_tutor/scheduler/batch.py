@@ -39,7 +39,9 @@ class Batch:
 
     def table_update(self) -> TableUpdate:
         return TableUpdate(
-            np.array(self._slots, np.int32), np.array(self._columns, np.int32), np.array(self._pages, np.int32)
+            slots=np.array(self._slots, np.int32),
+            columns=np.array(self._columns, np.int32),
+            pages=np.array(self._pages, np.int32),
         )
 
 

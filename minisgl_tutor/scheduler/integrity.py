@@ -45,7 +45,8 @@ def _check_requests(scheduler: Scheduler, queued: list[Req], draining: list[Req]
 
 
 def _check_in_flight(scheduler: Scheduler, admitted: list[Req]) -> None:
-    launched = Counter(id(req) for req in scheduler.last_data[0].reqs) if scheduler.last_data else Counter[int]()
+    in_flight = scheduler.last_data[0].reqs if scheduler.last_data else []
+    launched = Counter(id(req) for req in in_flight)
     for req in admitted:
         if req.in_flight != launched.pop(id(req), 0):
             raise IntegrityError(f"request {req.uid} counts {req.in_flight} steps in flight wrongly")
@@ -65,7 +66,6 @@ def _check_slots(num_slots: int, free_slots: list[int], admitted: list[Req]) -> 
 def _check_pages(cache_manager: CacheManager, admitted: list[Req]) -> None:
     prefix_cache = cache_manager.prefix_cache
     cached = prefix_cache.check([req.prefix for req in admitted if req.prefix is not None])
-    in_cache = set(cached)
     places = _Places("page", cache_manager.num_pages)
     places.put(cache_manager.free_pages, "free")
     places.put(cached, "cached")
@@ -74,21 +74,21 @@ def _check_pages(cache_manager: CacheManager, admitted: list[Req]) -> None:
         for position, page in enumerate(req.pages):
             if position >= len(path) or path[position] != page:
                 places.put([page], f"used by request {req.uid}")
-            elif page not in in_cache:
-                raise IntegrityError(f"page {page} of request {req.uid} is no longer cached")
         if len(req.pages) + req.reserved != cache_manager.pages_for(req.max_len - 1):
             raise IntegrityError(
                 f"request {req.uid} has {len(req.pages)} pages and {req.reserved} reserved, "
                 f"but may come to need {cache_manager.pages_for(req.max_len - 1)}"
             )
         if cache_manager.pages_for(req.launched_len) > len(req.pages):
-            raise IntegrityError(f"request {req.uid} has {len(req.pages)} pages for {req.launched_len} positions")
+            raise IntegrityError(
+                f"request {req.uid} has {len(req.pages)} pages for {req.launched_len} positions"
+            )
     places.check_complete()
     reserved = sum(req.reserved for req in admitted)
     if reserved != cache_manager.reserved:
         raise IntegrityError(f"{reserved} pages are reserved, counted as {cache_manager.reserved}")
     if cache_manager.available < 0:
-        raise IntegrityError(f"{reserved} pages are reserved, {-cache_manager.available} more than can be had")
+        raise IntegrityError(f"{reserved} pages are reserved: {-cache_manager.available} too many")
 
 
 class _Places:

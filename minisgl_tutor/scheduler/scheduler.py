@@ -22,6 +22,7 @@ from ..message import (
     BatchTokenizerMsg,
     DetokenizeMsg,
     ErrorReply,
+    FinishReason,
     SamplingParams,
     UserMsg,
 )
@@ -106,7 +107,7 @@ class Scheduler:
         self._process_last_data(ongoing_data)
 
     def overlap_loop(self) -> None:
-        """One round: a step is launched, and while it runs the results of the one before are processed (C2.68)."""
+        """One round: while a step runs, the results of the one before it are processed (C2.68)."""
         for msg in self.receive_msg(blocking=not self.busy):
             self._process_one_msg(msg)
         forward_input = self._schedule_next_batch()
@@ -161,8 +162,10 @@ class Scheduler:
         return output
 
     def _process_last_data(self, last_data: LastData | None) -> None:
-        """Takes in the results of a step, decides who is finished, and sends the replies of this round (C5.115)."""
-        reply = self.reply
+        """Takes in the results of a step, decides who is finished, sends the replies (C5.115).
+
+        What arrives for a request that has ended is dropped.
+        """
         if last_data is not None:
             forward_input, output = last_data
             ends = forward_input.batch.seq_lens.tolist()
@@ -178,13 +181,14 @@ class Scheduler:
                 req.append_host(token)
                 is_eos = not req.sampling_params.ignore_eos and token in self.eos_token_ids
                 finished = not req.can_decode or is_eos
-                if finished:
-                    reply.append(DetokenizeMsg(req.uid, token, True, "stop" if is_eos else "length", req.usage))
-                    self._finish_req(req)
-                else:
-                    reply.append(DetokenizeMsg(req.uid, token))
-        if reply:
-            self.reply = []
+                if not finished:
+                    self.reply.append(DetokenizeMsg(req.uid, token))
+                    continue
+                reason: FinishReason = "stop" if is_eos else "length"
+                self.reply.append(DetokenizeMsg(req.uid, token, True, reason, req.usage))
+                self._finish_req(req)
+        if self.reply:
+            reply, self.reply = self.reply, []
             self.send_result(reply)
 
     # The life of a request.
@@ -253,7 +257,7 @@ class Scheduler:
     # What people and tests may look at.
 
     def held(self) -> dict[int, dict[str, int]]:
-        """By uid: in which state a request is, its slot, and the pages that its row of the page table names."""
+        """By uid: a request's state, its slot, and the number of pages in its row of the page table."""
         held: dict[int, dict[str, int]] = {}
         states = {
             "waiting": self.prefill_manager.waiting,

@@ -51,7 +51,9 @@ def _prompt_problem(prompt: list[int], info: EngineInfo) -> Problem | None:
 
 def _sampling_problem(params: SamplingParams) -> Problem | None:
     if params.max_tokens < 1:
-        return Problem(f"max_tokens is {params.max_tokens}: it must be at least 1.", "invalid_value", "max_tokens")
+        return Problem(
+            f"max_tokens is {params.max_tokens}: it must be at least 1.", "invalid_value", "max_tokens"
+        )
     if not 0 <= params.temperature <= MAX_TEMPERATURE:
         return Problem(
             f"temperature is {params.temperature}: it must be between 0 and {MAX_TEMPERATURE:g}.",
@@ -59,5 +61,7 @@ def _sampling_problem(params: SamplingParams) -> Problem | None:
             "temperature",
         )
     if not 0 < params.top_p <= 1:
-        return Problem(f"top_p is {params.top_p}: it must be above 0 and at most 1.", "invalid_value", "top_p")
+        return Problem(
+            f"top_p is {params.top_p}: it must be above 0 and at most 1.", "invalid_value", "top_p"
+        )
     return None
