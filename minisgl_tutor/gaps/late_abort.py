@@ -1,4 +1,7 @@
-"""A cancelled stream is aborted by a background task, a fixed 0.1 s later (C5.129 to C5.141)."""
+"""A cancelled stream is aborted by a background task, a fixed 0.1 s later (C5.129 to C5.141).
+
+A stream that ends by another exception, or is closed, is not aborted at all (C5.141).
+"""
 
 from __future__ import annotations
 
@@ -10,6 +13,7 @@ from starlette.requests import Request
 
 from ..message import AbortMsg
 from ..server.frontend import FrontendManager
+from ..server.protocol import RequestFailed
 
 logger = logging.getLogger(__name__)
 
@@ -27,6 +31,9 @@ class LateAbort(FrontendManager):
         except asyncio.CancelledError:
             # Nothing keeps hold of this task: the end of the loop may come before it has run.
             asyncio.create_task(self.abort_user(uid), name=f"abort_user({uid})")  # noqa: RUF006
+            raise
+        except RequestFailed:
+            await self.end_user(uid)  # the reference has no error reply: this end is not of its shape
             raise
         await self.end_user(uid)
 

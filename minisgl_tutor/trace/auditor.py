@@ -168,7 +168,7 @@ def _residue_note(parts: dict[str, int]) -> str:
 
 
 def _known_residue(life: Life, component: str) -> tuple[str, tuple[str, ...]]:
-    if component == FRONT and life.finished:
+    if component == FRONT and (life.finished or life.client == "answered"):
         return "early-break", ("C5.158",) if life.client == "answered" else ("C5.158", "C5.160")
     if component == "detokenizer" and life.aborted_us is not None:
         return "forgotten-decode", ("C5.161", "C5.162")
