@@ -76,7 +76,9 @@ def _from_json(path: Path, now: Clock) -> Tokenizer:
     except Exception as error:  # the library raises bare exceptions
         raise TokenizerNotFound(f"{path / 'tokenizer.json'} cannot be read: {error}") from error
     config = _read_json(path / "tokenizer_config.json")
-    special_tokens = _special_tokens({**_read_json(path / "special_tokens_map.json"), **config})
+    if "added_tokens_decoder" not in config:  # the older layout keeps special tokens in a file of their own
+        config |= _read_json(path / "special_tokens_map.json")
+    special_tokens = _special_tokens(config)
     _complete(library, config, special_tokens)
     source = _template_source(path, config)
     template = None if source is None else ChatTemplate(source, special_tokens, now)
@@ -98,7 +100,10 @@ def _from_transformers(path: Path, now: Clock) -> Tokenizer:
             loaded = AutoTokenizer.from_pretrained(path.parent, gguf_file=path.name, local_files_only=True)
         library = loaded.backend_tokenizer
     except Exception as error:  # transformers raises whatever its many readers do
-        raise TokenizerNotFound(f"no tokenizer can be read from {path}: {error}") from error
+        reason = str(error).partition("\n")[0].rstrip(": ")
+        raise TokenizerNotFound(
+            f"{path} has no tokenizer.json, and transformers finds no other tokenizer in it: {reason}"
+        ) from error
     special_tokens = dict(loaded.special_tokens_map)
     source = _default_template(loaded.chat_template)
     template = None if source is None else ChatTemplate(source, special_tokens, now)
@@ -107,13 +112,13 @@ def _from_transformers(path: Path, now: Clock) -> Tokenizer:
 
 def _complete(library: LibraryTokenizer, config: Mapping[str, Any], special_tokens: dict[str, str]) -> None:
     """What the tokenizer's config adds to ``tokenizer.json``: further tokens, and those put around a text."""
-    library.no_truncation()
-    library.no_padding()
     known = library.get_added_tokens_decoder()
     declared = {int(token): value for token, value in config.get("added_tokens_decoder", {}).items()}
     library.add_tokens([AddedToken(**declared[token]) for token in sorted(declared) if token not in known])
+    extra = config.get("extra_special_tokens") or config.get("additional_special_tokens") or []
+    wanted = [*special_tokens.values(), *(content for content in map(_content, extra) if content is not None)]
     special = {added.content for added in library.get_added_tokens_decoder().values() if added.special}
-    library.add_special_tokens([token for token in special_tokens.values() if token not in special])
+    library.add_special_tokens([token for token in wanted if token not in special])
     if "add_bos_token" in config or "add_eos_token" in config:
         _surround(library, config, special_tokens)
 
@@ -129,15 +134,20 @@ def _surround(library: LibraryTokenizer, config: Mapping[str, Any], special_toke
 
 
 def _special_tokens(config: Mapping[str, Any]) -> dict[str, str]:
-    """Named special tokens; each is written as a string or as a table with its content."""
+    """The named special tokens of a config. Each is written as a string, or as a table with its content."""
     found = {}
     for name, value in config.items():
         if name not in SPECIAL_TOKEN_NAMES and not name.endswith("_token"):
             continue
-        content = value.get("content") if isinstance(value, dict) else value
-        if isinstance(content, str):
+        content = _content(value)
+        if content is not None:
             found[name] = content
     return found
+
+
+def _content(token: Any) -> str | None:
+    content = token.get("content") if isinstance(token, dict) else token
+    return content if isinstance(content, str) else None
 
 
 def _template_source(path: Path, config: Mapping[str, Any]) -> str | None:

@@ -13,7 +13,6 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 
-from ..gaps import with_gaps
 from ..links import SyncPull, SyncPush
 from ..links.zmq_queue import ZmqPullQueue, ZmqPushQueue
 from ..message import (
@@ -28,7 +27,7 @@ from ..message import (
     UserReply,
 )
 from .detokenize import DetokenizeManager
-from .load import load_tokenizer
+from .load import Tokenizer, load_tokenizer
 from .tokenize import TokenizeManager
 
 logger = logging.getLogger(__name__)
@@ -112,28 +111,30 @@ class TokenizeWorker:
             self.send_frontend.put(frontend[0] if len(frontend) == 1 else BatchFrontendMsg(data=frontend))
 
 
+BuildWorker = Callable[[Tokenizer, SyncPull, SyncPush, SyncPush], TokenizeWorker]
+
+
 def tokenize_worker(
     recv_address: str,
     backend_address: str,
     frontend_address: str,
     model_path: str,
-    gaps: tuple[str, ...],
+    build: BuildWorker,
     ready: Callable[[], None],
 ) -> None:
     """A tokenizer or detokenizer process (C2.15): receives at ``recv_address`` until it is killed.
 
+    ``build`` makes the worker, of the classes that the whole server is made of.
     ``ready`` is called once messages can be taken.
 
     Raises:
         TokenizerNotFound: ``model_path`` has no tokenizer that can be read.
     """
-    tokenizer = load_tokenizer(model_path)
-    worker = with_gaps(TokenizeWorker, gaps)(
-        recv_listener=ZmqPullQueue(recv_address, "tokenizer"),
-        send_backend=ZmqPushQueue(backend_address, "scheduler"),
-        send_frontend=ZmqPushQueue(frontend_address, "frontend"),
-        tokenize_manager=with_gaps(TokenizeManager, gaps)(tokenizer),
-        detokenize_manager=with_gaps(DetokenizeManager, gaps)(tokenizer),
+    worker = build(
+        load_tokenizer(model_path),
+        ZmqPullQueue(recv_address, "tokenizer"),
+        ZmqPushQueue(backend_address, "scheduler"),
+        ZmqPushQueue(frontend_address, "frontend"),
     )
     ready()
     worker.run_forever()

@@ -28,6 +28,8 @@ class Tokenizer:
         eos_token: str | None = None,
         vocab_size: int = 0,
     ) -> None:
+        library.no_truncation()
+        library.no_padding()
         self._library = library
         self._template = template
         self.decoder = token_decoder(library)
