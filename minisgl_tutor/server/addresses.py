@@ -1,4 +1,4 @@
-"""Where the sockets of one server are: a private directory, and in it one ipc address for each receiving end."""
+"""Where one server's sockets are: a private directory, and in it an ipc address for each receiving end."""
 
 from __future__ import annotations
 
@@ -9,14 +9,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from .errors import StartError
+
 MAX_SOCKET_PATH_BYTES = 100
 """A unix socket's path has 104 bytes on macOS and 108 on Linux; a little is left for the end mark."""
 
 LONGEST_NAME = "tokenizer-999"
-
-
-class NoSocketDirectory(RuntimeError):
-    """No directory can hold the sockets; the message says what to do."""
 
 
 @dataclass(frozen=True)
@@ -30,7 +28,7 @@ class Addresses:
 
     @classmethod
     def within(cls, directory: Path, num_tokenizer: int) -> Addresses:
-        """The addresses in ``directory``. Without tokenizers of their own, texts go to the detokenizer's worker."""
+        """The addresses in ``directory``. With ``num_tokenizer`` 0, texts go to the detokenizer's worker."""
 
         def ipc(name: str) -> str:
             return f"ipc://{directory / name}"
@@ -47,7 +45,7 @@ def private_directory(parents: Sequence[Path] | None = None) -> Iterator[Path]:
     directory, then ``/tmp``) whose path is short enough and that can be written.
 
     Raises:
-        NoSocketDirectory: there is none.
+        StartError: there is none.
     """
     directory = _make(parents or (Path(tempfile.gettempdir()), Path("/tmp")))
     try:
@@ -76,7 +74,7 @@ def _make(parents: Sequence[Path]) -> Path:
             return directory
         directory.rmdir()
         reasons.append(f"{parent}: the path is too long for a socket")
-    raise NoSocketDirectory(
+    raise StartError(
         f"no directory can hold the server's sockets ({'; '.join(reasons)}); "
         "set TMPDIR to a short path that can be written"
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import signal
+import time
 from collections.abc import Callable
 from multiprocessing import Pipe, connection, resource_tracker
 from multiprocessing.connection import Connection
@@ -11,16 +12,13 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
+from .errors import StartError
 from .signals import StopSignals
 from .worker import FAILED, LONGEST_REPORT, READY, Reporter, Worker
 
 END_TIMEOUT_S = 2.0
 
 logger = logging.getLogger(__name__)
-
-
-class StartError(RuntimeError):
-    """The server cannot start; the message is for the user."""
 
 
 class Children:
@@ -58,8 +56,8 @@ class Children:
         self._workers.append(worker)
         self._reports[reports] = worker
 
-    def wait_ready(self, signals: StopSignals, on_ready: Callable[[str], None] = lambda name: None) -> bool:
-        """Waits until every worker has reported ready (C2.18, C2.20); false if a signal came first.
+    def wait_ready(self, signals: StopSignals, on_ready: Callable[[str], None]) -> signal.Signals | None:
+        """Waits until every worker has reported ready (C2.18, C2.20), or for a signal, which it returns.
 
         Raises:
             StartError: a worker failed, or died; the message is its own sentence.
@@ -67,8 +65,8 @@ class Children:
         waiting = dict(self._reports)
         while waiting:
             found = connection.wait([*waiting, *self.sentinels, signals.fileno()])
-            if signals.received:
-                return False
+            for number in signals.take():
+                return number
             for pipe in found:
                 if isinstance(pipe, Connection) and pipe in waiting:
                     _read_report(pipe, waiting[pipe])
@@ -76,7 +74,7 @@ class Children:
             for sentinel, worker in self.sentinels.items():
                 if sentinel in found and worker not in waiting.values():
                     raise StartError(f"{worker.name} {how_it_ended(worker)} while the server was starting")
-        return True
+        return None
 
     def kill(self) -> None:
         """Ends all workers this moment."""
@@ -91,8 +89,9 @@ class Children:
     ) -> None:
         for worker in self._workers:
             worker.terminate()
+        deadline = time.monotonic() + END_TIMEOUT_S
         for worker in self._workers:
-            worker.join(END_TIMEOUT_S)
+            worker.join(max(0.0, deadline - time.monotonic()))
             if worker.is_alive():
                 logger.warning("%s did not end in %g s and is killed", worker.name, END_TIMEOUT_S)
                 worker.kill()

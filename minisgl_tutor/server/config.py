@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Literal
 
 
@@ -49,3 +50,12 @@ class ServerArgs:
     scheduler: SchedulerConfig = SchedulerConfig()
     gaps: tuple[str, ...] = ()
     record: str | None = None
+    log_level: Literal["debug", "info", "warning", "error"] = "info"
+
+    @property
+    def served_model(self) -> str:
+        """The name that clients see: a hub id, the last part of a path, or that of the shipped model."""
+        if self.model is None:
+            return "minisgl-tutor"
+        path = Path(self.model).expanduser()
+        return path.resolve().name if path.exists() else self.model

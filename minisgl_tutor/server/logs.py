@@ -8,7 +8,7 @@ LINE = "%(asctime)s %(levelname)s %(processName)s: %(message)s"
 
 
 def configure_logging(level: str) -> None:
-    """Logs to stderr from ``level`` on. Libraries speak from WARNING on, the access log with our own lines."""
+    """Logs to stderr from ``level`` on; libraries from WARNING on, but for the access log."""
     logging.basicConfig(level=logging.WARNING, format=LINE, datefmt="%H:%M:%S", force=True)
     for name in ("minisgl_tutor", "uvicorn.access"):
         logging.getLogger(name).setLevel(level.upper())

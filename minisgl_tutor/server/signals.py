@@ -11,13 +11,12 @@ STOPPING = (signal.SIGINT, signal.SIGTERM)
 
 
 class StopSignals:
-    """While entered, a stopping signal makes the file descriptor readable and is kept in ``received``.
+    """While entered, a stopping signal makes the file descriptor readable until it is taken.
 
     For the main thread only, as Python's signal handlers are.
     """
 
     def __init__(self) -> None:
-        self.received: list[signal.Signals] = []
         self._reader, self._writer = os.pipe()
         os.set_blocking(self._reader, False)
         os.set_blocking(self._writer, False)
@@ -26,13 +25,12 @@ class StopSignals:
     def fileno(self) -> int:
         return self._reader
 
-    def clear(self) -> None:
-        """Waits for the next signal from now on; ``received`` stays."""
-        while True:
-            try:
-                os.read(self._reader, 64)
-            except BlockingIOError:
-                return
+    def take(self) -> list[signal.Signals]:
+        """The signals that have come since the last call, in order."""
+        try:
+            return [signal.Signals(number) for number in os.read(self._reader, 64)]
+        except BlockingIOError:
+            return []
 
     def __enter__(self) -> StopSignals:
         for number in STOPPING:
@@ -48,5 +46,4 @@ class StopSignals:
         os.close(self._writer)
 
     def _note(self, number: int, frame: FrameType | None) -> None:
-        self.received.append(signal.Signals(number))
-        os.write(self._writer, b"!")
+        os.write(self._writer, bytes([number]))

@@ -94,7 +94,7 @@ class Worker(SpawnProcess):
 
 
 def sentence_of(error: BaseException) -> str:
-    """What went wrong, in one line. The errors that a user can cause say it themselves; of others the type helps."""
+    """What went wrong, in one line. Our own errors say it themselves; of others the type helps."""
     text = " ".join(str(error).split())
     own = type(error).__module__.startswith("minisgl_tutor")
     return text if own and text else f"{type(error).__name__}: {text}" if text else type(error).__name__

@@ -1,0 +1,89 @@
+"""``minisgl-tutor chat``: asks a running server over HTTP, like any other client."""
+
+from __future__ import annotations
+
+import sys
+from contextlib import closing, suppress
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from .conversation import Conversation
+
+DEFAULT_URL = "http://127.0.0.1:1919"
+
+
+def chat(
+    question: Annotated[
+        str | None, typer.Argument(help="Ask this, then end. Without it: a conversation.", show_default=False)
+    ] = None,
+    url: Annotated[str, typer.Option(help="Where the server is.")] = DEFAULT_URL,
+    system: Annotated[
+        str | None,
+        typer.Option(help="An instruction that stands before the conversation.", show_default=False),
+    ] = None,
+    max_tokens: Annotated[int, typer.Option(min=1, help="Longest answer, in tokens.")] = 256,
+    temperature: Annotated[float, typer.Option(min=0.0, help="0 takes the likeliest token each time.")] = 0.0,
+) -> None:
+    """Ask a running server, once or in a conversation.
+
+    In a conversation Ctrl+C stops an answer; /new forgets what was said; /exit ends.
+    """
+    from .conversation import ChatError, Conversation
+
+    try:
+        with Conversation(url, system, max_tokens, temperature) as conversation:
+            if question is not None:
+                _answer(conversation, question)
+            else:
+                _converse(conversation)
+    except ChatError as error:
+        _complain(error)
+        raise typer.Exit(1) from None
+
+
+def _converse(conversation: Conversation) -> None:
+    from .conversation import ChatError
+
+    model = conversation.model()
+    terminal = sys.stdin.isatty()
+    if terminal:
+        with suppress(ImportError):
+            import readline  # noqa: F401  (input() then edits its line and knows the earlier ones)
+        print(f"Talking to {model}. Ctrl+C stops an answer, /new starts anew, /exit ends.")
+    while True:
+        try:
+            line = input("> " if terminal else "").strip()
+        except EOFError:
+            break
+        except KeyboardInterrupt:
+            print()
+            continue
+        if line == "/exit":
+            return
+        if line == "/new":
+            conversation.forget()
+        elif line:
+            try:
+                _answer(conversation, line)
+            except KeyboardInterrupt:
+                print(" [stopped]")
+            except ChatError as error:
+                _complain(error)
+    if terminal:
+        print()
+
+
+def _answer(conversation: Conversation, question: str) -> None:
+    with closing(conversation.ask(question)) as pieces:
+        for piece in pieces:
+            print(piece, end="", flush=True)
+    print()
+    if conversation.finish_reason == "length":
+        typer.echo("[cut off at its limit; --max-tokens allows longer answers]", err=True)
+
+
+def _complain(error: Exception) -> None:
+    sys.stdout.flush()
+    typer.echo(f"Error: {error}", err=True)

@@ -1,0 +1,199 @@
+"""What ``doctor`` looks at: one thing a check, and what to do where it is not as it should be."""
+
+from __future__ import annotations
+
+import json
+import platform
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from importlib import metadata
+from pathlib import Path
+
+from ..resources import chapters_dir, model_dir
+
+PACKAGE = "minisgl-tutor"
+PYTHONS = ((3, 11), (3, 13))
+DEFAULT_PORT = 1919
+PROBE_TIMEOUT_S = 120
+
+STUDY, SERVE, SERVE_ON_GPU = "trace and check", "serve", "serve on a GPU"
+FOR_ALL = (STUDY, SERVE, SERVE_ON_GPU)
+FOR_STUDY = (STUDY,)
+FOR_SERVING = (SERVE, SERVE_ON_GPU)
+FOR_GPU = (SERVE_ON_GPU,)
+FOR_NOTHING: tuple[str, ...] = ()
+
+TORCH_PROBE = """
+import json, torch
+gpu = torch.cuda.is_available()
+names = [torch.cuda.get_device_name(i) for i in range(torch.cuda.device_count())] if gpu else []
+print(json.dumps([torch.__version__, torch.version.cuda, names]))
+"""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing that was looked at: whether it will do, which commands need it, and what to do if not."""
+
+    what: str
+    found: str
+    fine: bool
+    needed_by: tuple[str, ...]
+    remedy: str = ""
+
+
+def examine() -> Iterator[Finding]:
+    """All findings, one after the other. None of them imports torch into this process."""
+    yield python()
+    yield packages("", "light packages", FOR_ALL)
+    yield chapters()
+    yield shipped_model()
+    yield packages("engine", "engine packages", FOR_SERVING)
+    yield from torch_build()
+    yield sockets()
+    yield port()
+    yield packages("gpu", "GPU packages", FOR_GPU)
+    yield tool(
+        "nvidia-smi", ["--query-gpu=name,driver_version", "--format=csv,noheader"], "the NVIDIA driver"
+    )
+    yield tool("nvcc", ["--version"], "the CUDA toolkit, with which FlashInfer builds kernels")
+
+
+def python() -> Finding:
+    fine = PYTHONS[0] <= sys.version_info[:2] <= PYTHONS[1]
+    found = f"{platform.python_version()} on {platform.system()} {platform.machine()}"
+    return Finding("Python", found, fine, FOR_ALL, "use Python 3.11, 3.12 or 3.13")
+
+
+def packages(extra: str, what: str, needed_by: tuple[str, ...]) -> Finding:
+    """Whether what an extra brings is installed; ``""`` is what the package always brings."""
+    have, missing = [], []
+    for name in required(extra):
+        try:
+            have.append(f"{name} {metadata.version(name)}")
+        except metadata.PackageNotFoundError:
+            missing.append(name)
+    target = f"{PACKAGE}[{extra}]" if extra else PACKAGE
+    found = f"missing: {', '.join(missing)}" if missing else ", ".join(have)
+    return Finding(what, found, not missing, needed_by, f"pip install '{target}'")
+
+
+def required(extra: str) -> list[str]:
+    """The packages that an extra of this package adds, by its own metadata."""
+    found = []
+    for requirement in metadata.requires(PACKAGE) or []:
+        name = re.split(r"[^A-Za-z0-9_.-]", requirement, maxsplit=1)[0]
+        of = re.search(r"extra\s*==\s*['\"](\w+)['\"]", requirement)
+        if (of[1] if of else "") == extra and name != PACKAGE:
+            found.append(name)
+    return found
+
+
+def chapters() -> Finding:
+    try:
+        directory = chapters_dir()
+    except FileNotFoundError as error:
+        return Finding("chapters", str(error), False, FOR_STUDY, f"pip install --force-reinstall {PACKAGE}")
+    names = sorted(entry.name for entry in directory.iterdir() if entry.is_dir() and entry.name[0].isdigit())
+    found = f"{', '.join(names) or 'none'} in {directory}"
+    return Finding("chapters", found, bool(names), FOR_STUDY, f"pip install --force-reinstall {PACKAGE}")
+
+
+def shipped_model() -> Finding:
+    directory = model_dir()
+    remedy = f"pip install --force-reinstall {PACKAGE}, or serve another with --model"
+    try:
+        kind = json.loads((directory / "config.json").read_text(encoding="utf-8"))["architectures"][0]
+        size = _check_safetensors(directory / "model.safetensors")
+        _check_tokenizer(directory)
+    except Exception as error:  # whatever a damaged file can raise
+        return Finding("shipped model", f"cannot be read: {error}", False, FOR_SERVING, remedy)
+    return Finding("shipped model", f"{kind}, {size / 1e6:.1f} MB, in {directory}", True, FOR_SERVING)
+
+
+def torch_build() -> Iterator[Finding]:
+    """What torch can use. Asked of another process: importing it takes seconds and may fail in many ways."""
+    try:
+        probe = subprocess.run(
+            [sys.executable, "-c", TORCH_PROBE], capture_output=True, text=True, timeout=PROBE_TIMEOUT_S
+        )
+    except subprocess.TimeoutExpired:
+        yield Finding("torch", f"no answer in {PROBE_TIMEOUT_S} s", False, FOR_SERVING, "install torch again")
+        return
+    if probe.returncode:
+        reason = (probe.stderr.strip() or f"ended with status {probe.returncode}").splitlines()[-1]
+        yield Finding("torch", reason, False, FOR_SERVING, f"pip install '{PACKAGE}[engine]'")
+        return
+    version, cuda, gpus = json.loads(probe.stdout.splitlines()[-1])
+    build = f"built for CUDA {cuda}" if cuda else "built for the CPU"
+    yield Finding("torch", f"{version}, {build}", True, FOR_SERVING)
+    remedy = "serve with --device cpu" if cuda else "install a CUDA build of torch where there is a GPU"
+    yield Finding("GPUs that torch can use", ", ".join(gpus) or "none", bool(gpus), FOR_GPU, remedy)
+
+
+def sockets() -> Finding:
+    from ..links.zmq_queue import ZmqPullQueue, ZmqPushQueue
+    from ..message import AbortMsg
+    from ..server.addresses import private_directory
+    from ..server.errors import StartError
+
+    try:
+        with private_directory() as directory:
+            address = f"ipc://{directory / 'doctor'}"
+            pull, push = ZmqPullQueue(address, "doctor"), ZmqPushQueue(address, "doctor")
+            push.put(AbortMsg(uid=0))
+            pull.drain(blocking=True)
+            push.close()
+            pull.close()
+            return Finding("sockets between processes", f"work in {directory.parent}", True, FOR_SERVING)
+    except (StartError, OSError) as error:
+        return Finding(
+            "sockets between processes", str(error), False, FOR_SERVING, "set TMPDIR to another folder"
+        )
+
+
+def port() -> Finding:
+    from ..server.errors import StartError
+    from ..server.port import bind_port
+
+    try:
+        bind_port("127.0.0.1", DEFAULT_PORT).close()
+    except StartError:
+        return Finding(f"port {DEFAULT_PORT}", "taken", False, FOR_NOTHING, "serve on another with --port")
+    return Finding(f"port {DEFAULT_PORT}", "free", True, FOR_NOTHING)
+
+
+def tool(name: str, arguments: list[str], purpose: str) -> Finding:
+    path = shutil.which(name)
+    if path is None:
+        return Finding(name, "not found", False, FOR_GPU, f"install {purpose}")
+    try:
+        answer = subprocess.run([path, *arguments], capture_output=True, text=True, timeout=PROBE_TIMEOUT_S)
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return Finding(name, str(error), False, FOR_GPU, f"install {purpose} again")
+    lines = (answer.stdout.strip() or answer.stderr.strip() or "no answer").splitlines()
+    return Finding(name, lines[-1].strip(), answer.returncode == 0, FOR_GPU, f"install {purpose} again")
+
+
+def _check_safetensors(file: Path) -> int:
+    """The size of a file whose header fits it."""
+    size = file.stat().st_size
+    with file.open("rb") as stream:
+        length = int.from_bytes(stream.read(8), "little")
+        if length > size:
+            raise ValueError(f"{file.name} is damaged")
+        header = json.loads(stream.read(length))
+    end = max(entry["data_offsets"][1] for name, entry in header.items() if name != "__metadata__")
+    if 8 + length + end != size:
+        raise ValueError(f"{file.name} is incomplete")
+    return size
+
+
+def _check_tokenizer(directory: Path) -> None:
+    from ..tokenizer.load import load_tokenizer
+
+    load_tokenizer(directory).apply_chat_template([{"role": "user", "content": "?"}])

@@ -1,0 +1,78 @@
+"""The commands of ``minisgl-tutor``. Each imports what it needs when it runs, so that help comes at once."""
+
+from __future__ import annotations
+
+import sys
+import traceback
+from typing import Annotated
+
+import typer
+
+from .. import __version__
+from .chat import chat
+from .doctor import doctor
+from .serve import serve
+from .trace import trace
+
+OWN_OPTIONS = {"--help", "-h", "--version", "--verbose", "--install-completion", "--show-completion"}
+
+app = typer.Typer(
+    name="minisgl-tutor",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+app.command()(serve)
+app.command()(trace)
+app.command()(chat)
+app.command()(doctor)
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        print(f"minisgl-tutor {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def tutor(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")
+    ] = False,
+    verbose: Annotated[
+        bool, typer.Option("--verbose", help="Tell all of an unexpected error; anywhere on the line.")
+    ] = False,
+) -> None:
+    """A small LLM server that can be taken apart.
+
+    serve runs it. trace replays a run of it hop by hop. check runs it with a
+    part of yours in the place of its own.
+    """
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """The entry point. Exits with the command's status; after an unexpected error with a sentence and 1."""
+    given = sys.argv[1:] if arguments is None else arguments
+    verbose = "--verbose" in given
+    try:
+        app(_named([argument for argument in given if argument != "--verbose"]), obj=verbose)
+    except Exception as error:
+        if verbose:
+            traceback.print_exc()
+        print(_sentence(error, verbose), file=sys.stderr)
+        sys.exit(1)
+
+
+def _named(arguments: list[str]) -> list[str]:
+    """Options without a command are those of serve: ``python -m minisgl_tutor --model X`` serves (C2.1)."""
+    first = arguments[0].partition("=")[0] if arguments else ""
+    serves = first.startswith("-") and first not in OWN_OPTIONS
+    return ["serve", *arguments] if serves else arguments
+
+
+def _sentence(error: Exception, verbose: bool) -> str:
+    what = " ".join(f"{type(error).__name__}: {error}".split())
+    advice = (
+        "please report it with the lines above" if verbose else "run it again with --verbose for all of it"
+    )
+    return f"Error: this should not happen ({what}); {advice}"

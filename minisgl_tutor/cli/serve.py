@@ -1,0 +1,217 @@
+"""``minisgl-tutor serve``: the server, for real."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ..gaps.registry import UnknownGap, resolve
+from ..server.config import SchedulerConfig, ServerArgs
+
+MODEL = "Model"
+SCHEDULER = "Scheduler and memory"
+STUDY = "Looking inside"
+
+
+class Dtype(StrEnum):
+    bfloat16 = "bfloat16"
+    float32 = "float32"
+
+
+class Cache(StrEnum):
+    radix = "radix"
+    naive = "naive"
+
+
+class LogLevel(StrEnum):
+    debug = "debug"
+    info = "info"
+    warning = "warning"
+    error = "error"
+
+
+def serve(
+    context: typer.Context,
+    model: Annotated[
+        str | None,
+        typer.Option(
+            metavar="PATH_OR_ID",
+            rich_help_panel=MODEL,
+            help="A directory, a GGUF file or a Hugging Face id; without it, the small model that ships.",
+        ),
+    ] = None,
+    host: Annotated[str, typer.Option(help="Address to listen on; 0.0.0.0 for all.")] = "127.0.0.1",
+    port: Annotated[
+        int, typer.Option(min=0, max=65535, help="Port to listen on; 0 for any free one.")
+    ] = 1919,
+    num_tokenizer: Annotated[
+        int,
+        typer.Option(
+            min=0, max=64, help="Tokenizer processes; 0 leaves tokenizing to the detokenizer's process."
+        ),
+    ] = 1,
+    shell: Annotated[
+        bool, typer.Option("--shell", help="Chat in this terminal; the end of the chat ends the server.")
+    ] = False,
+    device: Annotated[str, typer.Option(rich_help_panel=MODEL, help="Where the model runs.")] = "cpu",
+    dtype: Annotated[
+        Dtype, typer.Option(rich_help_panel=MODEL, help="Type of weights and K/V cache.")
+    ] = Dtype.bfloat16,
+    dummy_weight: Annotated[
+        bool,
+        typer.Option(
+            "--dummy-weight", rich_help_panel=MODEL, help="Random weights: only the model's config is needed."
+        ),
+    ] = False,
+    threads: Annotated[
+        int | None,
+        typer.Option(
+            min=1, max=1024, rich_help_panel=MODEL, help="CPU threads of the model.", show_default="all cores"
+        ),
+    ] = None,
+    page_size: Annotated[
+        int,
+        typer.Option(min=1, max=256, rich_help_panel=SCHEDULER, help="Tokens in one page of the K/V cache."),
+    ] = 16,
+    num_pages: Annotated[
+        int | None,
+        typer.Option(
+            min=1, rich_help_panel=SCHEDULER, help="Pages of the K/V cache.", show_default="from the memory"
+        ),
+    ] = None,
+    max_running_req: Annotated[
+        int,
+        typer.Option(
+            "--max-running-req",
+            "--max-running-requests",
+            min=1,
+            max=4096,
+            rich_help_panel=SCHEDULER,
+            help="Requests that run at once.",
+        ),
+    ] = 64,
+    max_seq_len: Annotated[
+        int | None,
+        typer.Option(
+            min=2,
+            rich_help_panel=SCHEDULER,
+            help="Tokens of one request, prompt and answer.",
+            show_default="from the model",
+        ),
+    ] = None,
+    prefill_budget: Annotated[
+        int,
+        typer.Option(
+            min=1,
+            rich_help_panel=SCHEDULER,
+            help="Prompt tokens in one prefill step; a longer prompt is computed in chunks.",
+        ),
+    ] = 2048,
+    cache: Annotated[
+        Cache,
+        typer.Option(
+            rich_help_panel=SCHEDULER, help="Prefix cache: radix shares beginnings, naive shares nothing."
+        ),
+    ] = Cache.radix,
+    overlap: Annotated[
+        bool,
+        typer.Option(
+            "--overlap/--no-overlap", rich_help_panel=SCHEDULER, help="Schedule the next step while one runs."
+        ),
+    ] = True,
+    seed: Annotated[
+        int | None,
+        typer.Option(
+            min=0,
+            rich_help_panel=SCHEDULER,
+            help="Makes sampling without a seed of its own repeatable.",
+            show_default="random",
+        ),
+    ] = None,
+    gap: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME",
+            rich_help_panel=STUDY,
+            help="Serve with a cleanup gap of the reference, or 'reference' for all. Repeatable.",
+        ),
+    ] = None,
+    record: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE", rich_help_panel=STUDY, help="Record the run to a file that trace can replay."
+        ),
+    ] = None,
+    log_level: Annotated[
+        LogLevel, typer.Option(rich_help_panel=STUDY, help="What the log tells.")
+    ] = LogLevel.info,
+) -> None:
+    """Run the server: an OpenAI-style HTTP API over tokenizer, scheduler and detokenizer processes.
+
+    Ctrl+C or SIGTERM stops it within a few seconds: streams that are open get an
+    error event, and the exit status is 0. If a worker dies it stops the same way,
+    with status 1.
+    """
+    args = ServerArgs(
+        model=model,
+        host=host,
+        port=port,
+        num_tokenizer=num_tokenizer,
+        device=device,
+        dtype=dtype.value,
+        dummy_weight=dummy_weight,
+        threads=threads,
+        page_size=page_size,
+        num_pages=num_pages,
+        max_running_req=max_running_req,
+        max_seq_len=max_seq_len,
+        scheduler=SchedulerConfig(prefill_budget, cache.value, overlap, seed),
+        gaps=_known_gaps(gap or []),
+        record=_writable(record),
+        log_level="debug" if context.obj else log_level.value,
+    )
+    _need_engine()
+    from ..server.errors import StartError
+    from ..server.launch import launch_server
+
+    try:
+        status = launch_server(args, run_shell=shell)
+    except StartError as error:
+        typer.echo(f"Error: {error}", err=True)
+        status = 1
+    raise typer.Exit(status)
+
+
+def _known_gaps(names: list[str]) -> tuple[str, ...]:
+    try:
+        return resolve(names)
+    except UnknownGap as error:
+        raise typer.BadParameter(str(error), param_hint="--gap") from None
+
+
+def _writable(file: Path | None) -> str | None:
+    if file is None:
+        return None
+    try:
+        with file.open("ab"):
+            pass
+    except OSError as error:
+        raise typer.BadParameter(
+            f"{file} cannot be written: {error.strerror}", param_hint="--record"
+        ) from None
+    return str(file)
+
+
+def _need_engine() -> None:
+    from importlib.util import find_spec
+
+    if find_spec("torch") is None:
+        typer.echo(
+            "Error: serving a model needs torch, which is not installed; "
+            "run: pip install 'minisgl-tutor[engine]'",
+            err=True,
+        )
+        raise typer.Exit(1)

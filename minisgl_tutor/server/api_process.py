@@ -1,0 +1,207 @@
+"""The parent process: runs the API server itself, watches the workers, ends everything together (C2.5).
+
+A stop, by SIGINT or SIGTERM, and the death of a worker take the same way out:
+the port closes, every open request gets an error, connections have ``GRACE_S``
+seconds to take it, then the workers end. A second signal cuts that short.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import multiprocessing
+import signal
+import socket
+import sys
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager, suppress
+
+import uvicorn
+from fastapi import FastAPI
+from setproctitle import setproctitle
+
+from ..links.zmq_queue import ZmqAsyncPullQueue, ZmqAsyncPushQueue
+from ..recording.recorder import RecordFile, RecordingApp, RecordTarget
+from .addresses import Addresses, private_directory
+from .announce import Announcer
+from .api_server import create_app, fresh_stamp
+from .build import build_frontend
+from .children import Children, how_it_ended
+from .config import ServerArgs
+from .frontend import FrontendManager
+from .port import bind_port, listen, url_of
+from .signals import StopSignals
+from .worker import Worker
+
+GRACE_S = 3
+STOPPING = "the server is stopping"
+
+logger = logging.getLogger(__name__)
+
+
+PARENT_NAME = "minisgl-api-server"
+
+StartSubprocess = Callable[[Children, Addresses], None]
+AsgiApp = FastAPI | RecordingApp
+
+
+def run_api_server(
+    server_args: ServerArgs,
+    start_subprocess: StartSubprocess,
+    run_shell: bool = False,
+    record: RecordTarget | None = None,
+) -> int:
+    """Serves from this process, with the workers that ``start_subprocess`` starts (C2.16).
+
+    The port is taken first and opened once every worker is ready (C2.18). With
+    ``run_shell`` a chat runs in this terminal, and its end is the server's.
+
+    Returns:
+        The exit status; 128 and the signal's number if one came before the server was ready.
+
+    Raises:
+        StartError: the server cannot start. Nothing is left behind.
+    """
+    multiprocessing.current_process().name = PARENT_NAME
+    setproctitle(PARENT_NAME)
+    with (
+        StopSignals() as signals,
+        bind_port(server_args.host, server_args.port) as sock,
+        private_directory() as directory,
+        Children(directory, server_args.log_level) as children,
+        Announcer() as announcer,
+    ):
+        addresses = Addresses.within(directory, server_args.num_tokenizer)
+        state = build_frontend(
+            server_args,
+            [ZmqAsyncPushQueue(address, "tokenizer") for address in addresses.tokenizers],
+            ZmqAsyncPullQueue(addresses.frontend, "frontend"),
+        )
+        start_subprocess(children, addresses)
+        announcer.starting(children.names)
+        interrupt = children.wait_ready(signals, announcer.ready)
+        if interrupt is not None:
+            return 128 + interrupt
+        url, model = url_of(sock), server_args.served_model
+        process = ApiProcess(
+            _build_app(state, model, record),
+            state,
+            children,
+            signals,
+            opened=lambda: announcer.serving(url, model),
+            shell=[sys.executable, "-m", "minisgl_tutor", "chat", "--url", url] if run_shell else [],
+        )
+        return asyncio.run(process.serve(sock))
+
+
+def _build_app(state: FrontendManager, model: str, record: RecordTarget | None) -> AsgiApp:
+    app = create_app(state, model)
+    if record is None:
+        return app
+    recorded = RecordingApp(app, RecordFile(record))
+    app.state.stamp = recorded.stamp(fresh_stamp)
+    return recorded
+
+
+class ApiProcess:
+    """One serving of the API, from the workers' readiness to its end.
+
+    ``opened`` is called once clients can connect. ``shell``, if given, is a
+    command that runs in this terminal meanwhile; its end is the server's, and
+    Ctrl+C is meant for it alone.
+    """
+
+    def __init__(
+        self,
+        app: AsgiApp,
+        state: FrontendManager,
+        children: Children,
+        signals: StopSignals,
+        opened: Callable[[], None],
+        shell: Sequence[str] = (),
+    ) -> None:
+        self._state = state
+        self._children = children
+        self._signals = signals
+        self._shell = shell
+        self._status = 0
+        self._http = _Uvicorn(app, opened)
+
+    async def serve(self, sock: socket.socket) -> int:
+        """Serves on a bound socket.
+
+        Returns:
+            The exit status: 0 after a signal or the shell's end, 1 after the death
+            of a worker, 128 and its number after a second signal.
+
+        Raises:
+            StartError: the port was taken meanwhile.
+        """
+        listen(sock)
+        loop = asyncio.get_running_loop()
+        serving = asyncio.create_task(self._http.serve(sockets=[sock]), name="http")
+        loop.add_reader(self._signals.fileno(), self._on_signal, serving)
+        for sentinel, worker in self._children.sentinels.items():
+            loop.add_reader(sentinel, self._on_death, sentinel, worker)
+        shell = asyncio.create_task(self._run_shell(), name="shell") if self._shell else None
+        with suppress(asyncio.CancelledError):
+            await serving
+        if shell is not None:
+            shell.cancel()
+            await asyncio.gather(shell, return_exceptions=True)
+        await self._state.close()
+        return self._status
+
+    def _on_signal(self, serving: asyncio.Task[None]) -> None:
+        for number in self._signals.take():
+            if self._shell and number == signal.SIGINT:
+                continue
+            if self._http.should_exit:
+                self._status = 128 + number
+                self._children.kill()
+                serving.cancel()
+            else:
+                self._stop(STOPPING)
+
+    def _on_death(self, sentinel: int, worker: Worker) -> None:
+        asyncio.get_running_loop().remove_reader(sentinel)
+        ending = f"{worker.name} {how_it_ended(worker)}"
+        logger.critical("%s; the server ends", ending)
+        self._status = 1
+        self._stop(f"a part of the server is gone: {ending}")
+
+    async def _run_shell(self) -> None:
+        process = await asyncio.create_subprocess_exec(*self._shell)
+        try:
+            await process.wait()
+        finally:
+            if process.returncode is None:
+                process.terminate()
+                await process.wait()
+        self._stop(STOPPING)
+
+    def _stop(self, reason: str) -> None:
+        self._http.close_port()
+        self._state.fail_all(reason)
+        self._http.should_exit = True
+
+
+class _Uvicorn(uvicorn.Server):
+    """uvicorn without its own handling of signals. ``opened`` is called when clients can connect."""
+
+    def __init__(self, app: AsgiApp, opened: Callable[[], None]) -> None:
+        super().__init__(uvicorn.Config(app, log_config=None, ws="none", timeout_graceful_shutdown=GRACE_S))
+        self._opened = opened
+        self.servers = []
+
+    @contextmanager
+    def capture_signals(self) -> Generator[None]:
+        yield
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        self._opened()
+
+    def close_port(self) -> None:
+        for server in self.servers:
+            server.close()

@@ -1,0 +1,5 @@
+"""The one error that keeps a server from starting."""
+
+
+class StartError(RuntimeError):
+    """The server cannot start. The message is one sentence for the user: what is wrong and what to do."""

@@ -1,0 +1,146 @@
+"""Start-up: the parent creates the workers, waits until all are ready, and runs the API server (C2.3).
+
+    minisgl-api-server             the parent: HTTP, and the front end's state
+    ├── minisgl-TP0-scheduler      the scheduler, and the engine inside it (C2.23)
+    ├── minisgl-detokenizer-0      new tokens to text
+    └── minisgl-tokenizer-0, 1 ... texts to token ids
+
+Servers do not know of each other: each has a private directory for its sockets.
+Workers import this module too, so what only the parent needs is imported there.
+"""
+
+from __future__ import annotations
+
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import replace
+from functools import partial
+from multiprocessing import get_context
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ..engine.process import prepare_process
+from ..links import LinkObserver
+from ..links.zmq_queue import ZmqPullQueue, ZmqPushQueue
+from ..models.errors import ModelError
+from ..models.resolve import resolve_model
+from ..recording import VERSION, Header
+from ..recording.recorder import RecordFile, RecordingEngine, RecordingObserver, RecordTarget
+from ..tokenizer.server import tokenize_worker
+from .addresses import Addresses
+from .build import build_scheduler, build_tokenize_worker
+from .config import ServerArgs
+from .errors import StartError
+from .logs import configure_logging
+
+if TYPE_CHECKING:
+    from ..engine.base import Engine, EngineInfo
+    from .children import Children
+    from .worker import Ready
+
+
+def launch_server(server_args: ServerArgs, run_shell: bool = False) -> int:
+    """Runs a whole server until it is told to stop, or until a part of it dies; returns the exit status.
+
+    Raises:
+        StartError: it cannot start. Nothing is left behind.
+    """
+    from .api_process import run_api_server
+    from .port import bind_port
+
+    configure_logging(server_args.log_level)
+    # Only a look: a taken port should be known before a model is downloaded.
+    bind_port(server_args.host, server_args.port).close()
+    model_dir = find_model(server_args)
+    target = _record_target(server_args)
+
+    build_worker = partial(build_tokenize_worker, server_args)
+
+    def start_subprocess(children: Children, addresses: Addresses) -> None:
+        children.start("minisgl-TP0-scheduler", _run_scheduler, server_args, model_dir, addresses, target)
+        workers = {"minisgl-detokenizer-0": addresses.detokenizer}
+        for i in range(server_args.num_tokenizer):
+            workers[f"minisgl-tokenizer-{i}"] = addresses.tokenizers[i]
+        for name, address in workers.items():
+            links = (address, addresses.scheduler, addresses.frontend)
+            children.start(name, tokenize_worker, *links, str(model_dir), build_worker)
+
+    return run_api_server(server_args, start_subprocess, run_shell=run_shell, record=target)
+
+
+def find_model(args: ServerArgs) -> Path:
+    """The directory of the model, downloaded or converted first where needed.
+
+    Converting needs torch, of which the API server is to stay free, so that is
+    done in a process of its own.
+
+    Raises:
+        StartError: the model cannot be had.
+    """
+    try:
+        if args.model is None or Path(args.model).expanduser().is_dir():
+            return resolve_model(args.model)
+        with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
+            return pool.submit(resolve_model, args.model, args.dtype).result()
+    except ModelError as error:
+        raise StartError(str(error)) from None
+
+
+def _run_scheduler(
+    args: ServerArgs, model_dir: Path, addresses: Addresses, record: RecordTarget | None, ready: Ready
+) -> None:
+    """The scheduler's process (C2.15): loads the model, reports ready, and schedules until it is ended.
+
+    Raises:
+        ModelError: the model cannot be run.
+    """
+    prepare_process(args.threads)
+    from ..engine.build import build_engine
+    from ..tokenizer.load import load_eos_token_ids, load_tokenizer
+
+    engine: Engine = build_engine(replace(args, model=str(model_dir)))
+    eos_token_ids = load_eos_token_ids(model_dir, load_tokenizer(model_dir))
+    observer: LinkObserver | None = None
+    if record is not None:
+        file = RecordFile(record)
+        file.write(_header(args, engine.info, eos_token_ids))
+        engine, observer = RecordingEngine(engine, file), RecordingObserver(file)
+    scheduler = build_scheduler(
+        args,
+        engine,
+        eos_token_ids,
+        ZmqPullQueue(addresses.scheduler, "scheduler", observer),
+        ZmqPushQueue(addresses.detokenizer, "detokenizer"),
+    )
+    ready()
+    scheduler.run_forever()
+
+
+def _record_target(args: ServerArgs) -> RecordTarget | None:
+    if args.record is None:
+        return None
+    try:
+        return RecordTarget.create(Path(args.record))
+    except OSError as error:
+        raise StartError(
+            f"{args.record} cannot be written ({error.strerror}); give --record another"
+        ) from None
+
+
+def _header(args: ServerArgs, info: EngineInfo, eos_token_ids: frozenset[int]) -> Header:
+    return Header(
+        version=VERSION,
+        model=args.model,
+        served_model=args.served_model,
+        page_size=info.page_size,
+        num_pages=info.num_pages,
+        num_slots=info.num_slots,
+        max_seq_len=info.max_seq_len,
+        vocab_size=info.vocab_size,
+        prefill_budget=args.scheduler.prefill_budget,
+        cache=args.scheduler.cache,
+        overlap=args.scheduler.overlap,
+        num_tokenizer=args.num_tokenizer,
+        backlog_limit=args.backlog_limit,
+        eos_token_ids=sorted(eos_token_ids),
+        gaps=list(args.gaps),
+    )

@@ -1,0 +1,87 @@
+"""A server with real processes, links and HTTP, but workers that only talk. A program for the launch tests.
+
+    python fake_server.py PORT TOKENIZERS [WORKER=FAULT ...]
+
+Its tokenizers answer by themselves: a prompt of digits gets so many words, any
+other is answered without end. Faults: ``fails``, ``dies`` or ``hangs`` while
+starting, ``crashes`` at its first message, ``deaf`` to SIGTERM.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import time
+
+from minisgl_tutor.links.zmq_queue import ZmqPullQueue, ZmqPushQueue
+from minisgl_tutor.message import AbortMsg, TokenizeMsg, UserReply
+from minisgl_tutor.server.addresses import Addresses
+from minisgl_tutor.server.children import Children
+from minisgl_tutor.server.config import ServerArgs
+from minisgl_tutor.server.errors import StartError
+from minisgl_tutor.server.worker import Ready
+
+WORD_S = 0.01
+
+
+def start_up(fault: str, ready: Ready) -> None:
+    if fault == "fails":
+        raise StartError("the model is made of cheese; give another")
+    if fault == "dies":
+        os._exit(3)
+    if fault == "hangs":
+        time.sleep(3600)
+    if fault == "deaf":
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    ready()
+
+
+def idle_worker(fault: str, ready: Ready) -> None:
+    start_up(fault, ready)
+    while True:
+        time.sleep(3600)
+
+
+def talking_worker(fault: str, address: str, frontend: str, ready: Ready) -> None:
+    pull, push = ZmqPullQueue(address, "in"), ZmqPushQueue(frontend, "out")
+    start_up(fault, ready)
+    words_left: dict[int, int] = {}
+    while True:
+        for msg in pull.drain(blocking=not words_left):
+            if fault == "crashes":
+                raise ValueError("a fake fault")
+            if isinstance(msg, TokenizeMsg):
+                words_left[msg.uid] = int(msg.text) if str(msg.text).isdigit() else -1
+            elif isinstance(msg, AbortMsg):
+                words_left.pop(msg.uid, None)
+        for uid in list(words_left):
+            words_left[uid] -= 1
+            finished = words_left[uid] == 0
+            push.put(UserReply(uid, "word ", finished, "stop" if finished else None))
+            if finished:
+                del words_left[uid]
+        time.sleep(WORD_S)
+
+
+def main(port: int, num_tokenizer: int, faults: dict[str, str]) -> int:
+    from minisgl_tutor.server.api_process import run_api_server
+    from minisgl_tutor.server.logs import configure_logging
+
+    def start_subprocess(children: Children, addresses: Addresses) -> None:
+        for name in ("minisgl-TP0-scheduler", "minisgl-detokenizer-0"):
+            children.start(name, idle_worker, faults.get(name, ""))
+        for i, address in enumerate(addresses.tokenizers):
+            name = f"minisgl-tokenizer-{i}"
+            children.start(name, talking_worker, faults.get(name, ""), address, addresses.frontend)
+
+    configure_logging("info")
+    try:
+        return run_api_server(ServerArgs(port=port, num_tokenizer=num_tokenizer), start_subprocess)
+    except StartError as error:
+        print(f"Error: {error}", file=sys.stderr)
+        return 1
+
+
+if __name__ == "__main__":
+    sys.exit(main(int(sys.argv[1]), int(sys.argv[2]), dict(fault.split("=") for fault in sys.argv[3:])))
