@@ -253,12 +253,12 @@ class FrontendManager:
             self.file_reply(ErrorReply(uid=uid, message=message, status=503, code="server_failing"))
 
     def held(self) -> dict[int, dict[str, int]]:
-        """What is kept for each uid; in ``ack_map``, how many unread replies."""
+        """What is kept for each uid: how many unread replies, and whether its event is set."""
         held: dict[int, dict[str, int]] = {}
         for uid, replies in self.ack_map.items():
             held.setdefault(uid, {})["ack_map"] = len(replies)
-        for uid in self.event_map:
-            held.setdefault(uid, {})["event_map"] = 1
+        for uid, waker in self.event_map.items():
+            held.setdefault(uid, {})["event_map"] = int(waker.is_set())
         for uid in sorted(self.unanswered):
             held.setdefault(uid, {})["unanswered"] = 1
         return held

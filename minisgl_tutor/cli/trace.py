@@ -1,0 +1,105 @@
+"""``minisgl-tutor trace``: replays a recorded run through the server's own classes, hop by hop."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from ..recording import Recording
+    from ..server.frontend import FrontendManager
+    from ..tokenizer.tokenizer import Tokenizer
+
+
+def trace(
+    file: Annotated[
+        Path | None, typer.Argument(help="A recording, as `serve --record` writes it.", show_default=False)
+    ] = None,
+    chapter: Annotated[int | None, typer.Option(help="Play the scenes of this chapter.")] = None,
+    scene: Annotated[str | None, typer.Option(help="Only this scene of the chapter.")] = None,
+    fixed: Annotated[bool, typer.Option("--fixed", help="Without any gap: the classes as they are.")] = False,
+    gap: Annotated[
+        list[str] | None,
+        typer.Option(help="With this gap alone; repeat for more. A chapter is played with `reference`, all of them."),
+    ] = None,
+    json: Annotated[bool, typer.Option("--json", help="Print JSON Lines.")] = False,
+    from_step: Annotated[int, typer.Option(min=1, help="Begin to print at this step.")] = 1,
+    frontend: Annotated[
+        Path | None, typer.Option(help="A file with a class to take in the place of FrontendManager.")
+    ] = None,
+    spec_version: Annotated[str, typer.Option(help="The ASGI version that the server declares.")] = "2.3",
+    tokenizer: Annotated[
+        Path | None, typer.Option(help="Where the recorded model's tokenizer is, if not where it was.")
+    ] = None,
+) -> None:
+    """Replay a recorded run hop by hop, and see what each request leaves behind."""
+    from ..gaps import UnknownGap, resolve
+    from ..recording import RecordingError, read_recording
+    from ..trace.play import play
+    from ..trace.scenes import SceneNotFound, scenes_of
+    from .fail import fail
+
+    if fixed and gap:
+        fail("--fixed and --gap say opposite things: give one of them")
+    if scene is not None and chapter is None:
+        fail("--scene needs its chapter: add --chapter 5")
+    if (file is None) == (chapter is None):
+        fail("say what to play: a chapter (`trace --chapter 5`) or a recording (`trace FILE`), not both")
+    try:
+        paths = [file] if file is not None else [each.path for each in scenes_of(chapter or 0, scene)]
+        wanted = None if not gap else resolve(gap)
+        frontend_class = None if frontend is None else _reader_class(frontend)
+        for path in paths:
+            recording = read_recording(path)
+            if fixed:
+                gaps: tuple[str, ...] = ()
+            elif wanted is not None:
+                gaps = wanted
+            else:
+                gaps = resolve(recording.header.gaps if file is not None else ["reference"])
+            result = play(
+                recording,
+                _tokenizer(recording, tokenizer),
+                gaps,
+                frontend_class=frontend_class,
+                spec_version=spec_version,
+            )
+            title = recording.header.title or path.name
+            if json:
+                from ..views.json_lines import write_play
+
+                write_play(sys.stdout.buffer, title, result, from_step)
+                sys.stdout.buffer.flush()
+            else:
+                from rich.console import Console
+
+                from ..views.terminal import print_play
+
+                print_play(Console(highlight=False), title, result, from_step)
+    except (SceneNotFound, RecordingError, UnknownGap) as error:
+        fail(str(error))
+
+
+def _tokenizer(recording: Recording, given: Path | None) -> Tokenizer:
+    from ..resources import model_dir
+    from ..tokenizer.load import TokenizerNotFound, load_tokenizer
+    from .fail import fail
+
+    model = recording.header.model
+    try:
+        return load_tokenizer(given or (model_dir() if model is None else Path(model)))
+    except TokenizerNotFound as error:
+        fail(f"the recorded model has no tokenizer here ({error}); say where it is with --tokenizer DIR")
+
+
+def _reader_class(path: Path) -> type[FrontendManager]:
+    from ..exercises.reader_file import ReaderFileError, load_frontend_class
+    from .fail import fail
+
+    try:
+        return load_frontend_class(path)
+    except ReaderFileError as error:
+        fail(str(error))

@@ -1,0 +1,46 @@
+"""The scenes of the chapters: recordings of the real server, in the order in which a chapter tells them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from ..resources import chapters_dir
+
+
+class SceneNotFound(ValueError):
+    """There is no such chapter or scene."""
+
+
+@dataclass(frozen=True)
+class Scene:
+    """``name`` is the file's name without its number, as ``--scene`` takes it."""
+
+    chapter: int
+    name: str
+    path: Path
+
+
+def chapters() -> list[int]:
+    """The chapters that have scenes."""
+    return sorted({int(path.parts[-3][:2]) for path in chapters_dir().glob("[0-9][0-9]-*/scenes/*.jsonl")})
+
+
+def scenes_of(chapter: int, name: str | None = None) -> list[Scene]:
+    """The scenes of a chapter, or the one that is named.
+
+    Raises:
+        SceneNotFound: it names what there is.
+    """
+    paths = sorted(chapters_dir().glob(f"{chapter:02d}-*/scenes/*.jsonl"))
+    scenes = [Scene(chapter, path.stem.partition("-")[2], path) for path in paths]
+    if not scenes:
+        known = ", ".join(str(number) for number in chapters())
+        raise SceneNotFound(f"chapter {chapter} has no scenes; the chapters that have some are: {known}")
+    if name is None:
+        return scenes
+    chosen = [scene for scene in scenes if scene.name == name]
+    if not chosen:
+        known = ", ".join(scene.name for scene in scenes)
+        raise SceneNotFound(f"chapter {chapter} has no scene {name!r}; its scenes are: {known}")
+    return chosen

@@ -1,0 +1,170 @@
+"""Steps as text for a terminal or a pipe: one block for each hop."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from rich.console import Console
+from rich.padding import Padding
+from rich.rule import Rule
+from rich.text import Text
+
+from ..trace.play import Play
+from ..trace.steps import Held, Location, Step
+from ..trace.tracer import FRONT
+
+UID_COLOURS = ("cyan", "magenta", "yellow", "green", "blue", "red")
+INDENT = 7
+LONGEST_VALUE = 160
+
+
+def print_play(console: Console, title: str, play: Play, from_step: int = 1) -> None:
+    """A scene: its title, every step from ``from_step`` on, and what the auditor found."""
+    gaps = ", ".join(play.gaps) if play.gaps else "none"
+    console.print(Rule(Text(title, style="bold"), align="left"))
+    console.print(Text(f"gaps switched on: {gaps}", style="dim"))
+    console.print()
+    for step in play.steps[from_step - 1 :]:
+        print_step(console, step)
+    print_verdict(console, play)
+
+
+def print_step(console: Console, step: Step) -> None:
+    if step.kind == "gap":
+        _print_gap(console, step)
+        return
+    head = Text(f"#{step.number:<5}", style="bold")
+    head.append(f" {step.t_us / 1e6:.6f} s  ", style="dim")
+    head.append(f"{step.source} → {step.target}  ", style="bold")
+    head.append_text(_what(step))
+    console.print(head)
+    for line in _messages(step):
+        _print_below(console, line)
+    if step.where:
+        place = step.where[0]
+        callers = " ← ".join(_function(location) for location in step.where)
+        _print_below(console, Text(f"{place.file}:{place.line}  {callers}", style="dim"))
+    if step.kind == "message":
+        _print_below(console, _front(step.after))
+    for component in step.changed():
+        if component != FRONT:
+            _print_below(console, _component(component, step.after))
+
+
+def print_verdict(console: Console, play: Play) -> None:
+    if not play.findings:
+        console.print(Text("Every request ended, and nobody holds anything for one that did.", style="green"))
+    else:
+        count = len(play.findings)
+        things = "one thing" if count == 1 else f"{count} things"
+        console.print(Text(f"The auditor found {things} left behind (marked GAP above).", style="red"))
+    console.print()
+
+
+def _print_gap(console: Console, step: Step) -> None:
+    line = Text(f"GAP    {step.t_us / 1e6:.6f} s  ", style="bold red")
+    name = f"{step.gap} ({', '.join(step.claims)})" if step.gap else "left behind"
+    line.append(f"{name}: ", style="bold red")
+    line.append(f"uid {step.uids[0]} at {step.source}: {step.note}", style="red")
+    console.print(line)
+    for component, parts in step.after.items():
+        if step.uids[0] in parts and component != FRONT:
+            _print_below(console, _component(component, step.after))
+    _print_below(console, _front(step.after))
+
+
+def _print_below(console: Console, text: Text) -> None:
+    console.print(Padding(text, (0, 0, 0, INDENT)))
+
+
+def _what(step: Step) -> Text:
+    """The rest of a step's first line: what kind of thing moved, and for whom."""
+    if step.kind != "client":
+        return Text(step.title)
+    content = step.content[0]
+    who = f"uid={step.uids[0]}" if step.uids else f"request {content['request']}"
+    text = Text(f"{who} ", style=_colour(step.uids[0]) if step.uids else "")
+    match step.title:
+        case "request":
+            text.append(content["line"])
+        case "chunk":
+            text.append("a chunk")
+        case "left":
+            text.append("the client closes its connection", style="bold yellow")
+        case "completed":
+            text.append(f"the answer is complete, status {content['status']}", style="green")
+        case _:
+            text.append(f"{step.title} {content.get('note', '')}")
+    return text
+
+
+def _messages(step: Step) -> Iterator[Text]:
+    """What moved, one line for each message."""
+    for content in step.content:
+        if step.title == "request":
+            yield Text(_shortened(content["body"]))
+        elif step.title == "chunk":
+            yield Text(_event(content["text"]))
+        elif step.kind != "client":
+            line = Text(f"uid={content['uid']} ", style=_colour(content["uid"]))
+            if content["type"] != step.title:
+                line.append(f"{content['type']} ")
+            line.append(_fields(content), style="default")
+            yield line
+
+
+def _event(text: str) -> str:
+    """An event without what is the same in every one of its stream."""
+    head, choices, rest = text.strip().partition('"choices":')
+    return _shortened(f"data: {{… {choices}{rest}" if choices and head.startswith("data: {") else text.strip())
+
+
+def _function(location: Location) -> str:
+    return location.function.rpartition(".<locals>.")[2]
+
+
+def _front(held: Held) -> Text:
+    """``ack_map`` with the number of unread replies, ``event_map`` with the state of the event (C5.51)."""
+    parts = held.get(FRONT, {})
+    acks = [f"{uid}: {_replies(kept['ack_map'])}" for uid, kept in parts.items() if "ack_map" in kept]
+    events = [
+        f"{uid}: {'set' if kept['event_map'] else 'clear'}"
+        for uid, kept in parts.items()
+        if "event_map" in kept
+    ]
+    return Text(f"ack_map {{{', '.join(acks)}}}  event_map {{{', '.join(events)}}}", style="blue")
+
+
+def _component(name: str, held: Held) -> Text:
+    parts = held.get(name, {})
+    kept = "; ".join(f"{uid}: {_amounts(what)}" for uid, what in parts.items())
+    return Text(f"{name} holds {kept or 'nothing'}", style="blue")
+
+
+def _replies(count: int) -> str:
+    return "[]" if count == 0 else "1 reply" if count == 1 else f"{count} replies"
+
+
+def _amounts(what: dict[str, int]) -> str:
+    return ", ".join(f"{name} {amount}" for name, amount in what.items())
+
+
+def _fields(content: dict[str, Any]) -> str:
+    shown = {name: value for name, value in content.items() if name not in ("type", "uid")}
+    return " ".join(f"{name}={_value(value)}" for name, value in shown.items() if value is not None)
+
+
+def _value(value: object) -> str:
+    if isinstance(value, dict):
+        return f"({', '.join(f'{name}={item!r}' for name, item in value.items())})"
+    return _shortened(repr(value))
+
+
+def _shortened(text: str) -> str:
+    return text if len(text) <= LONGEST_VALUE else f"{text[: LONGEST_VALUE - 1]}…"
+
+
+def _colour(uid: int) -> str:
+    return UID_COLOURS[uid % len(UID_COLOURS)]
+
