@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from typing import Any
 
 from rich.console import Console
-from rich.padding import Padding
 from rich.rule import Rule
 from rich.text import Text
 
@@ -75,7 +74,9 @@ def _print_gap(console: Console, step: Step) -> None:
 
 
 def _print_below(console: Console, text: Text) -> None:
-    console.print(Padding(text, (0, 0, 0, INDENT)))
+    for line in text.wrap(console, console.width - INDENT):
+        line.rstrip()
+        console.print(Text(" " * INDENT).append_text(line))
 
 
 def _what(step: Step) -> Text:
@@ -117,7 +118,8 @@ def _messages(step: Step) -> Iterator[Text]:
 def _event(text: str) -> str:
     """An event without what is the same in every one of its stream."""
     head, choices, rest = text.strip().partition('"choices":')
-    return _shortened(f"data: {{… {choices}{rest}" if choices and head.startswith("data: {") else text.strip())
+    cut = choices and head.startswith("data: {")
+    return _shortened(f"data: {{…{choices}{rest}" if cut else text.strip())
 
 
 def _function(location: Location) -> str:
