@@ -90,9 +90,7 @@ class Fuzz:
         self.engine = HashingEngine(self.info, lag=rng.random() < 0.7)
         inbox, outbox = MemoryChannel("to scheduler"), MemoryChannel("from scheduler")
         self.inbox, self.push, self.pull = inbox, MemoryPush(inbox), MemoryPull(outbox)
-        self.scheduler = scheduler_class(
-            self.engine, config, self.eos, MemoryPull(inbox), MemoryPush(outbox)
-        )
+        self.scheduler = scheduler_class(self.engine, config, self.eos, MemoryPull(inbox), MemoryPush(outbox))
         self.documents = [self._tokens(max_seq_len) for _ in range(rng.choice([1, 2, 4]))]
         self.requests_left = rng.randint(4, 18)
         self.abort_rate = rng.choice([0, 0.1, 0.3])
