@@ -1,0 +1,63 @@
+"""Reading a recording: what cannot be played is refused with its line and the reason."""
+
+from __future__ import annotations
+
+import pytest
+
+from minisgl_tutor.recording import (
+    VERSION,
+    ArriveLine,
+    Header,
+    Recording,
+    RecordingError,
+    TokensLine,
+    encode_line,
+    read_recording,
+)
+
+HEADER = Header(VERSION, None, "m", 16, 64, 8, 256, 257, 2048, "radix", True, 1, 16, [1])
+
+
+def written(path, *lines: bytes):
+    path.write_bytes(b"".join(lines))
+    return path
+
+
+def test_lines_come_back_by_time(tmp_path):
+    later, sooner = ArriveLine(9, [1], []), TokensLine(5, 0, [3])
+    path = written(tmp_path / "r", encode_line(HEADER), encode_line(later), encode_line(sooner))
+    assert read_recording(path) == Recording(HEADER, [sooner, later])
+
+
+def test_a_torn_last_line_is_left_out(tmp_path):
+    path = written(tmp_path / "r", encode_line(HEADER), encode_line(ArriveLine(1, [], [])), b'{"kind":"arr')
+    assert read_recording(path).lines == [ArriveLine(1, [], [])]
+
+
+@pytest.mark.parametrize(
+    ("lines", "reason"),
+    [
+        ([], "not a recording"),
+        ([b"hello\n"], "line 1"),
+        ([encode_line(ArriveLine(1, [], []))], "not a recording"),
+        ([encode_line(HEADER), b'{"kind":"arrive","t":1}\n'], "line 2.*users"),
+        ([encode_line(HEADER), b'{"kind":"teleport","t":1}\n'], "line 2.*teleport"),
+        ([encode_line(HEADER), b'{"kind":"tokens","t":1,"n":0,"tokens":[NaN]}\n'], "line 2"),
+        ([encode_line(HEADER), b"[" * 100_000 + b"\n"], "line 2"),
+        ([encode_line(HEADER), b"\x80\x04\x95pickle\n"], "line 2"),
+        ([encode_line(HEADER), encode_line(HEADER)], "second header"),
+    ],
+)
+def test_what_cannot_be_played_is_refused(tmp_path, lines, reason):
+    with pytest.raises(RecordingError, match=reason):
+        read_recording(written(tmp_path / "r", *lines))
+
+
+def test_a_future_version_is_refused_and_a_missing_file_is_named(tmp_path):
+    import msgspec
+
+    future = msgspec.structs.replace(HEADER, version=VERSION + 1)
+    with pytest.raises(RecordingError, match=f"version {VERSION + 1}"):
+        read_recording(written(tmp_path / "r", encode_line(future)))
+    with pytest.raises(RecordingError, match="missing"):
+        read_recording(tmp_path / "missing")
