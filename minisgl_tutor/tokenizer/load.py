@@ -12,7 +12,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from tokenizers import AddedToken, processors
+from tokenizers import AddedToken
 from tokenizers import Tokenizer as LibraryTokenizer
 
 from .template import ChatTemplate
@@ -59,15 +59,14 @@ def load_eos_token_ids(path: str | Path, tokenizer: Tokenizer) -> frozenset[int]
     """
     path = Path(path)
     ids = set(_ids(_read_json(path / "generation_config.json").get("eos_token_id")))
-    config = _read_json(path / "config.json")
-    ids.update(_ids(config.get("eos_token_id", config.get("text_config", {}).get("eos_token_id"))))
+    ids.update(_ids(_model_config(path).get("eos_token_id")))
     ids.update(_ids(tokenizer.eos_token_id))
     return frozenset(token for token in ids if token in tokenizer)
 
 
 def _ids(value: Any) -> list[int]:
     values = value if isinstance(value, list) else [value]
-    return [token for token in values if isinstance(token, int)]
+    return [token for token in values if isinstance(token, int) and not isinstance(token, bool)]
 
 
 def _from_json(path: Path, now: Clock) -> Tokenizer:
@@ -111,7 +110,7 @@ def _from_transformers(path: Path, now: Clock) -> Tokenizer:
 
 
 def _complete(library: LibraryTokenizer, config: Mapping[str, Any], special_tokens: dict[str, str]) -> None:
-    """What the tokenizer's config adds to ``tokenizer.json``: further tokens, and those put around a text."""
+    """The tokens that the tokenizer's config adds to ``tokenizer.json``, or makes special."""
     known = library.get_added_tokens_decoder()
     declared = {int(token): value for token, value in config.get("added_tokens_decoder", {}).items()}
     library.add_tokens([AddedToken(**declared[token]) for token in sorted(declared) if token not in known])
@@ -119,18 +118,6 @@ def _complete(library: LibraryTokenizer, config: Mapping[str, Any], special_toke
     wanted = [*special_tokens.values(), *(content for content in map(_content, extra) if content is not None)]
     special = {added.content for added in library.get_added_tokens_decoder().values() if added.special}
     library.add_special_tokens([token for token in wanted if token not in special])
-    if "add_bos_token" in config or "add_eos_token" in config:
-        _surround(library, config, special_tokens)
-
-
-def _surround(library: LibraryTokenizer, config: Mapping[str, Any], special_tokens: dict[str, str]) -> None:
-    bos = special_tokens.get("bos_token") if config.get("add_bos_token") else None
-    eos = special_tokens.get("eos_token") if config.get("add_eos_token") else None
-    around = [token for token in (bos, "$A", eos) if token is not None]
-    library.post_processor = processors.TemplateProcessing(
-        single=around,
-        special_tokens=[(token, library.token_to_id(token)) for token in (bos, eos) if token is not None],
-    )
 
 
 def _special_tokens(config: Mapping[str, Any]) -> dict[str, str]:
@@ -167,9 +154,14 @@ def _default_template(value: Any) -> str | None:
 
 
 def _model_vocab_size(path: Path) -> int:
-    config = _read_json(path / "config.json")
-    size = config.get("vocab_size", config.get("text_config", {}).get("vocab_size"))
+    size = _model_config(path).get("vocab_size")
     return size if isinstance(size, int) else 0
+
+
+def _model_config(path: Path) -> dict[str, Any]:
+    """The model's config; a model of text and images keeps that of its text part in a part of its own."""
+    config = _read_json(path / "config.json")
+    return {**(config.get("text_config") or {}), **config}
 
 
 def _read_json(path: Path) -> dict[str, Any]:
