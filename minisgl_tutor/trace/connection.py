@@ -79,7 +79,8 @@ class Connection:
         if self._lost or self._complete:
             return
         if self._started:
-            self._write(Piece("truncated"))
+            # A client that knows the length of the answer has the whole of it by then.
+            self._write(Piece("completed" if self._still_declared == 0 else "truncated"))
             self.lost()
         else:
             await self.send({"type": "http.response.start", "status": 500, "headers": _ERROR_HEADERS})
@@ -99,7 +100,7 @@ class Connection:
     async def send(self, message: Message) -> None:
         if not self._lost:
             await self._writable.wait()
-        body: bytes = message.get("body", b"")
+        body: bytes = b"" if self._scope["method"] == "HEAD" else message.get("body", b"")
         if body:
             self._client.sending(self._chunks)
         if self._lost:
@@ -132,9 +133,9 @@ class Connection:
 
     def _send_start(self, status: int, headers: Any) -> None:
         decoded = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in headers}
-        if self._scope["method"] != "HEAD":
-            length = "0" if status in (204, 304) else decoded.get("content-length")
-            self._still_declared = None if length is None else int(length)
+        bodyless = status in (204, 304) or self._scope["method"] == "HEAD"
+        length = "0" if bodyless else decoded.get("content-length")
+        self._still_declared = None if length is None else int(length)
         self._started = True
         self._write(Piece("status", status=status, headers=decoded))
 
@@ -143,7 +144,7 @@ class Connection:
             if len(body) > self._still_declared:
                 raise RuntimeError("The response is longer than its Content-Length.")
             self._still_declared -= len(body)
-        if body and self._scope["method"] != "HEAD":
+        if body:
             self._chunks += 1
             self._write(Piece("chunk", body))
         if more:

@@ -1,0 +1,422 @@
+"""The same apps and clients on real uvicorn and on the driver: apps must see, and clients get, the same.
+
+Nothing sleeps: a client acts when it has read so much, or when the app tells it to.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import threading
+from collections.abc import AsyncIterator, Callable, Iterator
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any, Literal, NamedTuple
+
+import h11
+import pytest
+import uvicorn
+from fastapi import FastAPI, Request
+from fastapi.responses import StreamingResponse
+from starlette.background import BackgroundTask
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from minisgl_tutor.trace.asgi import AsgiClient, ClientEvent, Exchange
+from minisgl_tutor.trace.clock import run
+
+PATIENCE = 20  # seconds until a hung test fails
+
+
+class Answer(NamedTuple):
+    """What a client got. A body of declared length is one chunk: it is sent without its pieces' bounds."""
+
+    status: int | None
+    chunks: list[bytes]
+    end: str
+
+
+@dataclass
+class Case:
+    """An app under observation. `seen`: what it saw. `tell`: makes the client act that waits for it."""
+
+    seen: list[str] = field(default_factory=list)
+    tell: Callable[[], object] = lambda: None
+
+    def watch(self, app: ASGIApp) -> ASGIApp:
+        """`app`, with a note of each message, how each send ended, and how the app ended."""
+
+        async def watched(scope: Scope, receive: Receive, send: Send) -> None:
+            async def noted_receive() -> Message:
+                message = await self.note("receive", receive())
+                self.seen.append(f"got {sorted(message.items())}")
+                return message  # type: ignore[no-any-return]
+
+            async def noted_send(message: Message) -> None:
+                self.seen.append(f"send {message['type']} {message.get('body')!r:.40}")
+                await self.note("send", send(message))
+
+            await self.note("app", app(scope, noted_receive, noted_send))
+
+        return watched
+
+    async def note(self, name: str, awaitable: Any) -> Any:
+        try:
+            result = await awaitable
+        except asyncio.CancelledError:
+            self.seen.append(f"{name} was cancelled")
+            raise
+        except Exception:
+            self.seen.append(f"{name} raised")
+            raise
+        self.seen.append(f"{name} returned")
+        return result
+
+
+Behaviour = Literal["reads all", "leaves when told", "reads when told"] | int
+"""An int: reads so many chunks and leaves. Before being told nothing is read."""
+
+
+class Uvicorn:
+    """A real server in a thread of its own; `app` is what it serves."""
+
+    def __init__(self) -> None:
+        self.app: ASGIApp
+        listening = socket.create_server(("127.0.0.1", 0))
+        self.address = listening.getsockname()
+        config = uvicorn.Config(
+            self._dispatch,
+            interface="asgi3",
+            http="h11",  # with httptools only answers of status 204 and 304 that have a body are unlike these
+            ws="none",
+            lifespan="off",
+            log_config=None,
+            access_log=False,
+        )
+        self._server = uvicorn.Server(config)
+        self._thread = threading.Thread(target=self._server.run, args=([listening],))
+        self._thread.start()
+
+    async def _dispatch(self, scope: Scope, receive: Receive, send: Send) -> None:
+        await self.app(scope, receive, send)
+
+    def stop(self) -> None:
+        self._server.should_exit = True
+        self._thread.join()
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[Uvicorn]:
+    server = Uvicorn()
+    yield server
+    server.stop()
+
+
+def on_uvicorn(
+    server: Uvicorn, make: Callable[[Case], ASGIApp], method: str, body: bytes, behaviour: Behaviour
+) -> tuple[Answer, list[str]]:
+    case, told, over = Case(), threading.Event(), threading.Event()
+    case.tell = told.set
+    app = case.watch(make(case))
+
+    async def app_then_over(scope: Scope, receive: Receive, send: Send) -> None:
+        try:
+            await app(scope, receive, send)
+        finally:
+            over.set()
+
+    server.app = app_then_over
+    with socket.create_connection(server.address, timeout=PATIENCE) as connection:
+        answer = talk(connection, method, body, behaviour, told)
+    assert over.wait(PATIENCE)
+    return answer, case.seen
+
+
+def talk(
+    connection: socket.socket, method: str, body: bytes, behaviour: Behaviour, told: threading.Event
+) -> Answer:
+    http = h11.Connection(h11.CLIENT)
+    headers = [("host", "test")] + ([("content-length", str(len(body)))] if body else [])
+    request = http.send(h11.Request(method=method, target="/path?x=1", headers=headers))
+    connection.sendall(request + (http.send(h11.Data(body)) if body else b"") + http.send(h11.EndOfMessage()))
+    if isinstance(behaviour, str) and behaviour.endswith("told"):
+        assert told.wait(PATIENCE)
+    status: int | None = None
+    chunks: list[bytes] = []
+    begun = b""
+    end = "left"
+    while behaviour not in ("leaves when told", len(chunks)):
+        try:
+            event = http.next_event()
+        except h11.RemoteProtocolError:
+            end = "truncated"
+            break
+        if event is h11.NEED_DATA:
+            http.receive_data(connection.recv(65536))
+        elif isinstance(event, h11.Response):
+            status = event.status_code
+        elif isinstance(event, h11.Data):
+            begun += event.data
+            if event.chunk_end:
+                chunks.append(begun)
+                begun = b""
+        elif isinstance(event, h11.EndOfMessage):
+            end = "completed"
+            break
+    return Answer(status, chunks + ([begun] if begun else []), end)
+
+
+def on_driver(
+    make: Callable[[Case], ASGIApp], method: str, body: bytes, behaviour: Behaviour, spec: str = "2.3"
+) -> tuple[Answer, list[str]]:
+    def act(exchange: Exchange, event: ClientEvent) -> None:
+        if event.kind == "chunk" and len(exchange.chunks) == behaviour:
+            exchange.leave()
+
+    async def main() -> tuple[Answer, list[str]]:
+        case = Case()
+        client = AsgiClient(case.watch(make(case)), spec_version=spec, observer=act)
+        exchange = client.request(method, "/path?x=1", headers={"host": "test"}, body=body)
+        if isinstance(behaviour, str) and behaviour.endswith("told"):
+            exchange.stall()
+            action = exchange.leave if behaviour.startswith("leaves") else exchange.resume
+            case.tell = partial(asyncio.get_running_loop().call_soon, action)
+        await exchange.wait()
+        await exchange.wait_app()
+        (end,) = (e.kind for e in exchange.events if e.kind in ("completed", "truncated", "left"))
+        chunks = exchange.chunks
+        if chunks and "content-length" in exchange.headers:
+            chunks = [exchange.body]
+        return Answer(exchange.status, chunks, end), case.seen
+
+    return run(main)
+
+
+START: Message = {"type": "http.response.start", "status": 200, "headers": []}
+END: Message = {"type": "http.response.body", "body": b"", "more_body": False}
+
+
+def piece(body: bytes, more: bool = True) -> Message:
+    return {"type": "http.response.body", "body": body, "more_body": more}
+
+
+def start(length: int, status: int = 200) -> Message:
+    return {
+        "type": "http.response.start",
+        "status": status,
+        "headers": [(b"content-length", str(length).encode())],
+    }
+
+
+def sends(*messages: Message) -> Callable[[Case], ASGIApp]:
+    """An app that only sends, and never asks for the request."""
+
+    def make(case: Case) -> ASGIApp:
+        async def app(scope: Scope, receive: Receive, send: Send) -> None:
+            for message in messages:
+                await send(message)
+
+        return app
+
+    return make
+
+
+def raises(*messages: Message) -> Callable[[Case], ASGIApp]:
+    def make(case: Case) -> ASGIApp:
+        async def app(scope: Scope, receive: Receive, send: Send) -> None:
+            await sends(*messages)(case)(scope, receive, send)
+            raise ValueError("the app's own")
+
+        return app
+
+    return make
+
+
+def cancels_itself(case: Case) -> ASGIApp:
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        raise asyncio.CancelledError
+
+    return app
+
+
+def asks_after_the_end(case: Case) -> ASGIApp:
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        await send(START)
+        await send(piece(b"all", more=False))
+        await receive()
+        await receive()
+
+    return app
+
+
+def asks_while_sending(case: Case) -> ASGIApp:
+    """Another task waits in receive() when the response ends."""
+
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        await receive()
+        asking = asyncio.ensure_future(receive())
+        await asyncio.sleep(0)
+        await send(START)
+        await send(END)
+        await asking
+
+    return app
+
+
+def goes_on_after_a_leave(case: Case) -> ASGIApp:
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        await receive()
+        await send(START)
+        await send(piece(b"one"))
+        await receive()
+        await receive()
+        await send(piece(b"two"))
+        await send(END)
+        await send({"type": "nonsense"})
+
+    return app
+
+
+def leaves_unasked(case: Case) -> ASGIApp:
+    """The client leaves before the request is read, which is then lost."""
+
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        waiting = asyncio.ensure_future(receive())
+        await waiting
+        case.tell()
+        await receive()
+        await send(START)
+
+    return app
+
+
+def looks_for_a_leave(case: Case) -> ASGIApp:
+    app = FastAPI()
+
+    @app.post("/path")
+    async def route(request: Request) -> dict[str, bool]:
+        case.seen.append(f"body {await request.body()!r}")
+        before = await request.is_disconnected()
+        case.tell()
+        await request.receive()
+        return {"before": before, "after": await request.is_disconnected()}
+
+    return app
+
+
+def blocks(case: Case) -> ASGIApp:
+    """Sends until send() waits; a send that need not wait never yields."""
+
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        await send(START)
+        while True:
+            sending = asyncio.ensure_future(send(piece(bytes(1 << 20))))
+            await asyncio.sleep(0)
+            if not sending.done():
+                break
+        case.seen[:] = ["blocked"]
+        case.tell()
+        await sending
+        await send(END)
+
+    return app
+
+
+def json_route(case: Case) -> ASGIApp:
+    app = FastAPI()
+
+    @app.post("/path")
+    async def route(request: Request, x: int) -> dict[str, Any]:
+        return {"x": x, "body": await request.json()}
+
+    return app
+
+
+def failing_route(case: Case) -> ASGIApp:
+    app = FastAPI()
+
+    @app.get("/path")
+    async def route() -> None:
+        raise ValueError("the route's own")
+
+    return app
+
+
+def streams(count: int, then: Literal["ends", "waits", "fails"]) -> Callable[[Case], ASGIApp]:
+    """A Starlette streaming response with a background task, under FastAPI."""
+
+    def make(case: Case) -> ASGIApp:
+        app = FastAPI()
+
+        async def pieces() -> AsyncIterator[bytes]:
+            for n in range(count):
+                yield b"data: %d\n\n" % n
+            if then == "fails":
+                raise ValueError("the stream's own")
+            if then == "waits":
+                case.tell()
+                await case.note("stream", asyncio.Event().wait())
+
+        async def background() -> None:
+            case.seen.append("background ran")
+
+        @app.post("/path")
+        async def route(request: Request) -> StreamingResponse:
+            await request.body()
+            return StreamingResponse(pieces(), background=BackgroundTask(background))
+
+        return app
+
+    return make
+
+
+CASES: dict[str, tuple[Callable[[Case], ASGIApp], str, bytes, Behaviour]] = {
+    "plain JSON": (json_route, "POST", b'{"a": 1}', "reads all"),
+    "no such method": (json_route, "GET", b"", "reads all"),
+    "a streamed answer": (streams(3, "ends"), "POST", b"{}", "reads all"),
+    "a streamed answer of no chunk": (streams(0, "ends"), "POST", b"", "reads all"),
+    "leaves in mid-stream": (streams(2, "waits"), "POST", b"{}", 2),
+    "leaves before the first chunk": (streams(0, "waits"), "POST", b"{}", "leaves when told"),
+    "leaves with chunks unread": (streams(3, "waits"), "POST", b"{}", "leaves when told"),
+    "the stream fails": (streams(2, "fails"), "POST", b"{}", "reads all"),
+    "the stream fails at once": (streams(0, "fails"), "POST", b"{}", "reads all"),
+    "the route fails": (failing_route, "GET", b"", "reads all"),
+    "the app fails": (raises(), "GET", b"", "reads all"),
+    "the app fails when started": (raises(START), "GET", b"", "reads all"),
+    "the app fails in mid-stream": (raises(START, piece(b"one")), "GET", b"", "reads all"),
+    "the app fails after the end": (raises(START, piece(b"one", False)), "GET", b"", "reads all"),
+    "the app cancels itself": (cancels_itself, "GET", b"", "reads all"),
+    "the app does nothing": (sends(), "POST", b"unread", "reads all"),
+    "the app stops after the start": (sends(START), "GET", b"", "reads all"),
+    "the app stops in mid-stream": (sends(START, piece(b"one")), "GET", b"", "reads all"),
+    "the request is not read": (sends(START, piece(b"one"), END), "POST", b"unread", "reads all"),
+    "empty pieces": (sends(START, piece(b""), piece(b"one"), piece(b""), END), "GET", b"", "reads all"),
+    "longer than declared": (sends(start(4), piece(b"one"), piece(b"two"), END), "GET", b"", "reads all"),
+    "shorter than declared": (sends(start(4), piece(b"one"), END), "GET", b"", "reads all"),
+    "as declared": (sends(start(6), piece(b"one"), piece(b"two"), END), "GET", b"", "reads all"),
+    "fails after all that was declared": (raises(start(3), piece(b"one")), "GET", b"", "reads all"),
+    "HEAD, then fails": (raises(start(3), piece(b"one")), "HEAD", b"", "reads all"),
+    "HEAD": (sends(start(3), piece(b"one", False)), "HEAD", b"", "reads all"),
+    "204 with a body": (sends(start(3, 204), piece(b"one", False)), "GET", b"", "reads all"),
+    "304 with a length": (sends(start(3, 304), END), "GET", b"", "reads all"),
+    "no start": (sends(piece(b"one")), "GET", b"", "reads all"),
+    "two starts": (sends(START, START), "GET", b"", "reads all"),
+    "too many ends": (sends(START, END, END), "GET", b"", "reads all"),
+    "asks after the end": (asks_after_the_end, "POST", b"body", "reads all"),
+    "asks while sending": (asks_while_sending, "POST", b"body", "reads all"),
+    "goes on after a leave": (goes_on_after_a_leave, "POST", b"body", 1),
+    "leaves before the start": (leaves_unasked, "POST", b"body", "leaves when told"),
+    "looks for a leave": (looks_for_a_leave, "POST", b"body", "leaves when told"),
+    "blocked, then leaves": (blocks, "GET", b"", "leaves when told"),
+    "blocked, then reads": (blocks, "GET", b"", "reads when told"),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_the_driver_is_as_uvicorn(server: Uvicorn, name: str) -> None:
+    make, method, body, behaviour = CASES[name]
+    expected, seen = on_uvicorn(server, make, method, body, behaviour)
+    got, seen_here = on_driver(make, method, body, behaviour)
+    assert seen_here == seen
+    if make is blocks:  # how much fits in depends on the system's socket buffers
+        expected, got = expected._replace(chunks=[]), got._replace(chunks=[])
+    assert got == expected
