@@ -131,6 +131,23 @@ def serve(
             show_default="random",
         ),
     ] = None,
+    backlog_limit: Annotated[
+        int,
+        typer.Option(
+            min=1,
+            rich_help_panel=SCHEDULER,
+            help="Pieces of an answer that a client may leave unread; beyond, its request ends with an error.",
+        ),
+    ] = 4096,
+    step_ms: Annotated[
+        int,
+        typer.Option(
+            min=0,
+            max=60_000,
+            rich_help_panel=STUDY,
+            help="Let each step of the model take at least this long, so that you can watch.",
+        ),
+    ] = 0,
     gap: Annotated[
         list[str] | None,
         typer.Option(
@@ -168,6 +185,8 @@ def serve(
         num_pages=num_pages,
         max_running_req=max_running_req,
         max_seq_len=max_seq_len,
+        backlog_limit=backlog_limit,
+        step_ms=step_ms,
         scheduler=SchedulerConfig(prefill_budget, cache.value, overlap, seed),
         gaps=_known_gaps(gap or []),
         record=_writable(record),

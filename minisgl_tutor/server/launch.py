@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..engine.process import prepare_process
+from ..engine.slow import SlowEngine
 from ..links import LinkObserver
 from ..links.zmq_queue import ZmqPullQueue, ZmqPushQueue
 from ..models.errors import ModelError
@@ -100,6 +101,8 @@ def _run_scheduler(
     engine: Engine = build_engine(replace(args, model=str(model_dir)))
     eos_token_ids = load_eos_token_ids(model_dir, load_tokenizer(model_dir))
     observer: LinkObserver | None = None
+    if args.step_ms:
+        engine = SlowEngine(engine, args.step_ms)
     if record is not None:
         file = RecordFile(record)
         file.write(_header(args, engine.info, eos_token_ids))
