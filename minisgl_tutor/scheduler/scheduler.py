@@ -60,6 +60,8 @@ class Scheduler:
         recv_tokenizer: SyncPull,
         send_detokenizer: SyncPush,
     ) -> None:
+        if config.prefill_budget < 1:
+            raise ValueError(f"prefill_budget is {config.prefill_budget}: it must be at least 1 token")
         info = engine.info
         prefix_cache = RadixCache(info.page_size) if config.cache == "radix" else NaiveCache()
         self.engine = engine
@@ -172,7 +174,7 @@ class Scheduler:
             for req, end, token in zip(forward_input.reqs, ends, output.next_tokens(), strict=True):
                 req.drain(end)
                 if req.ended:
-                    self._drained(req)
+                    self._release_if_drained(req)
                     continue
                 if end < req.prompt_len:
                     continue
@@ -227,10 +229,10 @@ class Scheduler:
         req.ended = True
         if req.slot is not None:
             self.draining[req.slot] = req
-        self._drained(req)
+        self._release_if_drained(req)
 
-    def _drained(self, req: Req) -> None:
-        """An ended request has steps in flight, or it goes now."""
+    def _release_if_drained(self, req: Req) -> None:
+        """Gives all back that an ended request holds, unless a step in flight still uses it."""
         if req.in_flight:
             return
         if req.slot is not None:

@@ -113,9 +113,9 @@ class FreesPagesEarly(Scheduler):
 
 
 class FreesTwice(Scheduler):
-    def _drained(self, req: Req) -> None:
+    def _release_if_drained(self, req: Req) -> None:
         slot = req.slot
-        super()._drained(req)
+        super()._release_if_drained(req)
         if slot is not None and req.aborted and not req.in_flight:
             self.table_manager.free_slots.append(slot)
 

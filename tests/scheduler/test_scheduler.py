@@ -358,6 +358,11 @@ def test_messages_for_others_are_dropped(make_rig: Any, caplog: pytest.LogCaptur
     assert rig.finish() == []
 
 
+def test_a_budget_that_lets_nothing_through_is_refused(make_rig: Any) -> None:
+    with pytest.raises(ValueError, match="prefill_budget is 0"):
+        make_rig(prefill_budget=0)
+
+
 def test_run_forever_plays_round_after_round(make_rig: Any) -> None:
     class Stop(Exception):
         pass
