@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import msgspec
 
@@ -107,7 +107,20 @@ class TokensLine(msgspec.Struct, frozen=True, tag_field="kind", tag="tokens"):
     tokens: list[int]
 
 
-Line = Header | RequestLine | SubmitLine | PaceLine | DisconnectLine | ArriveLine | StepLine | TokensLine
+class HopLine(msgspec.Struct, frozen=True, tag_field="kind", tag="hop"):
+    """``receiver`` took in ``message`` (its type and fields). Only `--record-messages` writes these: a replay
+    makes its own hops, which can be compared with them.
+    """
+
+    t: int
+    receiver: str
+    message: dict[str, Any]
+
+
+Event = (
+    RequestLine | SubmitLine | PaceLine | DisconnectLine | ArriveLine | StepLine | TokensLine | HopLine
+)
+Line = Header | Event
 
 _encoder = msgspec.json.Encoder()
 _decoder = msgspec.json.Decoder(Line)
@@ -121,7 +134,7 @@ class Recording(msgspec.Struct, frozen=True):
     """A whole recording, its lines by time."""
 
     header: Header
-    lines: list[Line]
+    lines: list[Event]
 
     def write(self, path: Path) -> None:
         path.write_bytes(b"".join(encode_line(line) for line in (self.header, *self.lines)))

@@ -16,12 +16,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from ..engine.base import Engine, EngineInfo, ForwardBatch, ForwardOutput
 from ..message import AbortBackendMsg, Message, UserMsg
 from ..message.codec import Single
 from .lines import (
     ArriveLine,
     DisconnectLine,
+    HopLine,
     Line,
     RequestLine,
     StepLine,
@@ -150,6 +153,23 @@ class RecordingObserver:
         users = [msg.uid for msg in msgs if isinstance(msg, UserMsg)]
         aborts = [msg.uid for msg in msgs if isinstance(msg, AbortBackendMsg)]
         self._file.write(ArriveLine(self._file.now_us(), users, aborts))
+
+
+class MessageLog:
+    """Records every message that one component takes in."""
+
+    def __init__(self, file: RecordFile, receiver: str) -> None:
+        self._file = file
+        self._receiver = receiver
+
+    def sent(self, link: str, msg: Message) -> None:
+        pass
+
+    def received(self, link: str, msgs: list[Single]) -> None:
+        now = self._file.now_us()
+        for msg in msgs:
+            fields = {"type": type(msg).__name__, **msgspec.to_builtins(msg)}
+            self._file.write(HopLine(now, self._receiver, fields))
 
 
 class RecordingEngine:
