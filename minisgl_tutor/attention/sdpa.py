@@ -12,12 +12,16 @@ from torch import Tensor
 from minisgl_tutor.attention.base import AttentionBatch, AttentionPlan
 from minisgl_tutor.engine.kv_cache import KVCache
 
+MAX_PADDING = 0.25
+"""The largest part of a row in a decode group that may be padding."""
+
 
 @dataclass(frozen=True)
 class PrefillRow:
-    """One row with several new tokens: which they are, its pages, and who may see whom.
+    """One row with several new tokens, which are those from ``start`` to ``end`` - 1 of the step.
 
-    ``mask`` is [new, all] with true for visible; ``None`` where nothing is cached and plain causality holds.
+    ``pages`` is for ``KVCache.gather``. ``mask`` [new, all] is true for visible;
+    ``None`` where nothing is cached and plain causality holds.
     """
 
     start: int
@@ -31,20 +35,21 @@ class PrefillRow:
 class DecodeGroup:
     """Rows with one new token each and similar lengths, padded to the longest.
 
-    ``rows`` are token indices; ``pages`` is [rows, pages]; ``mask`` is
-    [rows, 1, 1, pages * page_size] with true for a token of the row.
+    ``tokens`` are the new tokens' indices in the step; ``pages`` is for
+    ``KVCache.gather``; ``mask`` [rows, 1, 1, width] is true for a token of the row.
     """
 
-    rows: Tensor
+    tokens: Tensor
     pages: Tensor
+    width: int
     mask: Tensor
 
 
 @dataclass(frozen=True)
 class SDPAPlan:
-    """``prefill`` and ``decode`` together cover the rows of a step."""
+    """``prefill`` and ``decode`` together cover the rows of a step; ``new`` is for ``KVCache.store``."""
 
-    locations: Tensor
+    new: Tensor
     prefill: list[PrefillRow]
     decode: list[DecodeGroup]
 
@@ -52,70 +57,76 @@ class SDPAPlan:
 class SDPABackend:
     """Gathers a row's pages and attends over them: prefill row by row, decode in padded groups."""
 
-    def __init__(self, cache: KVCache, page_size: int, max_padding: float = 0.25) -> None:
+    def __init__(self, cache: KVCache) -> None:
         self.cache = cache
-        self.page_size = page_size
-        self.max_padding = max_padding
 
     def plan(self, batch: AttentionBatch) -> SDPAPlan:
         new_lens = batch.seq_lens - batch.cached_lens
         ends = np.cumsum(new_lens)
-        prefill = [
-            self._prefill_row(batch, int(row), int(ends[row] - new_lens[row]), int(ends[row]))
-            for row in np.flatnonzero(new_lens > 1)
-        ]
-        single = np.flatnonzero(new_lens == 1)
-        decode = [self._decode_group(batch, rows, ends) for rows in self._similar(batch.seq_lens, single)]
-        return SDPAPlan(batch.locations, prefill, decode)
+        longer, single = np.flatnonzero(new_lens > 1), np.flatnonzero(new_lens == 1)
+        return SDPAPlan(
+            self.cache.token_index(batch.locations),
+            [self._prefill_row(batch, row, int(ends[row])) for row in longer.tolist()],
+            [self._decode_group(batch, rows, ends) for rows in similar(batch.seq_lens, single)],
+        )
 
-    def _prefill_row(self, batch: AttentionBatch, row: int, start: int, end: int) -> PrefillRow:
+    def _prefill_row(self, batch: AttentionBatch, row: int, end: int) -> PrefillRow:
         seq_len, cached = int(batch.seq_lens[row]), int(batch.cached_lens[row])
-        pages = batch.pages[row, : -(-seq_len // self.page_size)]
+        new = seq_len - cached
+        pages = self.cache.page_index(batch.pages[row, None, : self._pages_of(seq_len)])
         mask = None
         if cached:
-            shape = (end - start, seq_len)
-            mask = torch.ones(shape, dtype=torch.bool, device=pages.device).tril(diagonal=cached)
-        return PrefillRow(start, end, seq_len, pages, mask)
+            mask = torch.ones(new, seq_len, dtype=torch.bool, device=pages.device).tril(diagonal=cached)
+        return PrefillRow(end - new, end, seq_len, pages, mask)
 
     def _decode_group(self, batch: AttentionBatch, rows: np.ndarray, ends: np.ndarray) -> DecodeGroup:
         device = batch.pages.device
-        lens = torch.from_numpy(batch.seq_lens[rows].astype(np.int64)).to(device)
-        width = -(-int(batch.seq_lens[rows].max()) // self.page_size)
-        mask = torch.arange(width * self.page_size, device=device) < lens[:, None]
-        pages = batch.pages[torch.from_numpy(rows).to(device), :width]
-        return DecodeGroup(torch.from_numpy(ends[rows] - 1).to(device), pages, mask[:, None, None, :])
+        index = torch.from_numpy(rows).to(device)
+        seq_lens = torch.from_numpy(batch.seq_lens[rows]).to(device)
+        width = int(batch.seq_lens[rows].max())
+        return DecodeGroup(
+            tokens=torch.from_numpy(ends[rows] - 1).to(device),
+            pages=self.cache.page_index(batch.pages[index, : self._pages_of(width)]),
+            width=width,
+            mask=(torch.arange(width, device=device) < seq_lens[:, None])[:, None, None],
+        )
 
-    def _similar(self, seq_lens: np.ndarray, rows: np.ndarray) -> list[np.ndarray]:
-        """Splits rows, longest first, so that in no group padding is more than ``max_padding`` of a row."""
-        groups: list[list[int]] = []
-        for row in sorted(rows.tolist(), key=lambda row: -int(seq_lens[row])):
-            if groups and seq_lens[row] >= (1 - self.max_padding) * seq_lens[groups[-1][0]]:
-                groups[-1].append(row)
-            else:
-                groups.append([row])
-        return [np.array(group, dtype=np.int64) for group in groups]
+    def _pages_of(self, tokens: int) -> int:
+        return -(-tokens // self.cache.page_size)
 
     def forward(self, q: Tensor, k: Tensor, v: Tensor, layer: int, plan: AttentionPlan) -> Tensor:
         assert isinstance(plan, SDPAPlan)
-        self.cache.store(layer, plan.locations, k, v)
+        self.cache.store(layer, plan.new, k, v)
         out = torch.empty(q.shape, dtype=q.dtype, device=q.device)
         for row in plan.prefill:
             span = slice(row.start, row.end)
             out[span] = self._attend_row(q[span], k[span], v[span], layer, row)
         for group in plan.decode:
-            out[group.rows] = self._attend_group(q[group.rows], layer, group)
+            attended = self._attend_group(q.index_select(0, group.tokens), layer, group)
+            out.index_copy_(0, group.tokens, attended)
         return out
 
     def _attend_row(self, q: Tensor, k: Tensor, v: Tensor, layer: int, row: PrefillRow) -> Tensor:
-        if row.mask is not None:
-            k, v = (pages[: row.seq_len] for pages in self.cache.gather(layer, row.pages))
         q, k, v = (x.transpose(0, 1)[None] for x in (q, k, v))
+        if row.mask is not None:
+            k, v = (x[:, :, : row.seq_len] for x in self.cache.gather(layer, row.pages))
         causal = row.mask is None
         out = F.scaled_dot_product_attention(q, k, v, row.mask, is_causal=causal, enable_gqa=True)
         return out[0].transpose(0, 1)
 
     def _attend_group(self, q: Tensor, layer: int, group: DecodeGroup) -> Tensor:
-        k, v = (x.transpose(1, 2) for x in self.cache.gather(layer, group.pages))
+        k, v = (x[:, :, : group.width] for x in self.cache.gather(layer, group.pages))
         # The query heads that share a K/V head take the place of several tokens: no copy of K and V.
-        grouped = q.view(len(q), k.shape[1], -1, q.shape[-1])
-        return F.scaled_dot_product_attention(grouped, k, v, group.mask).reshape(q.shape)
+        shared = q.view(len(q), k.shape[1], -1, q.shape[-1])
+        return F.scaled_dot_product_attention(shared, k, v, group.mask).reshape(q.shape)
+
+
+def similar(seq_lens: np.ndarray, rows: np.ndarray) -> list[np.ndarray]:
+    """``rows`` in groups, longest first, in which padding is at most ``MAX_PADDING`` of the longest row."""
+    groups: list[list[int]] = []
+    for row in sorted(rows.tolist(), key=lambda row: -int(seq_lens[row])):
+        if groups and seq_lens[row] >= (1 - MAX_PADDING) * seq_lens[groups[-1][0]]:
+            groups[-1].append(row)
+        else:
+            groups.append([row])
+    return [np.array(group, dtype=np.int64) for group in groups]

@@ -51,7 +51,7 @@ def build_engine(args: ServerArgs) -> TorchEngine:
     else:
         load_weights(decoder, model_dir)
     cache = KVCache(config, info.num_pages, info.page_size, dtype, device)
-    engine = TorchEngine(decoder, SDPABackend(cache, info.page_size), info, device)
+    engine = TorchEngine(decoder, SDPABackend(cache), info, device)
     try:
         engine.warm_up()
     except EngineError as error:
