@@ -7,6 +7,7 @@ the running loop's, virtual or not.
 from __future__ import annotations
 
 import asyncio
+import traceback
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
@@ -128,7 +129,7 @@ class Exchange:
     """One request and its answer, as the client sees them.
 
     `events` is the transcript; `status`, `headers`, `chunks` and `body` are what has arrived so far;
-    `app_error` is what the app raised.
+    `app_traceback` is what the app raised, as text.
     """
 
     def __init__(
@@ -138,7 +139,7 @@ class Exchange:
         self.events: list[ClientEvent] = []
         self.status: int | None = None
         self.headers: dict[str, str] = {}
-        self.app_error: BaseException | None = None
+        self.app_traceback = ""
         self._reader = reader
         self._observer = observer
         self._loop = asyncio.get_running_loop()
@@ -246,11 +247,12 @@ class Exchange:
         self._record(kind)
 
     def app_ended(self, error: BaseException | None) -> None:
-        self.app_error = error
         self._app_over.set()
         if error is None:
             self._record("app returned")
         else:
+            # As text: the error itself would keep the app's generators alive, which end as it is let go.
+            self.app_traceback = "".join(traceback.format_exception(error))
             self._record("app failed", note=f"{type(error).__name__}: {error}")
 
     def _record(self, kind: Kind, data: bytes = b"", note: str = "") -> None:

@@ -98,8 +98,7 @@ class Connection:
         return {"type": "http.request", "body": piece, "more_body": bool(self._request)}
 
     async def send(self, message: Message) -> None:
-        if not self._lost:
-            await self._writable.wait()
+        await self._writable.wait()
         body: bytes = b"" if self._scope["method"] == "HEAD" else message.get("body", b"")
         if body:
             self._client.sending(self._chunks)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 from collections.abc import Callable
 from typing import Any
 
@@ -66,6 +67,7 @@ def play(
         act(exchange)
         await exchange.wait()
         await exchange.wait_app()
+        await asyncio.sleep(10)  # for events that should not be
         return exchange
 
     return run(main)
@@ -86,7 +88,7 @@ def test_a_transcript() -> None:
         ClientEvent(20 * MS, "app returned"),
     ]
     assert (exchange.status, exchange.headers, exchange.body) == (200, {"x-kind": "test"}, b"\0\0")
-    assert exchange.over and exchange.app_over and exchange.app_error is None
+    assert exchange.over and exchange.app_over and exchange.app_traceback == ""
 
 
 def test_two_plays_are_the_same() -> None:
@@ -103,6 +105,8 @@ def test_a_pace_by_the_chunk() -> None:
 def test_a_pace_by_the_byte() -> None:
     exchange = play(Producer(2, size=500), reader=Reader(bytes_per_second=10_000))
     assert [ms for ms, kind in timeline(exchange) if kind == "chunk"] == [60, 110]
+    exchange = play(Producer(1, size=1), reader=Reader(bytes_per_second=3))  # a part of a microsecond is one
+    assert [event.at_us for event in exchange.events if event.kind == "chunk"] == [10 * MS + 333_334]
 
 
 def test_a_stall() -> None:
@@ -194,6 +198,30 @@ def test_an_answer_complete_but_unread_is_no_longer_the_apps() -> None:
     assert timeline(exchange)[-3:] == [(20, "app returned"), (40, "chunk"), (50, "left")]
 
 
+def test_leaving_an_answer_that_is_complete_is_no_disconnect() -> None:
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        await send(START)
+        await send({"type": "http.response.body", "body": b"all"})
+        await asyncio.sleep(0.02)
+        with pytest.raises(RuntimeError, match="after the end"):
+            await send({"type": "http.response.body", "body": b"more"})
+
+    exchange = play(app, reader=Reader(us_per_chunk=30 * MS, leaves_at_us=10 * MS), spec_version="2.4")
+    assert timeline(exchange) == [(0, "request"), (0, "status"), (10, "left"), (20, "app returned")]
+
+
+def test_a_late_failure_is_not_answered_for(caplog: pytest.LogCaptureFixture) -> None:
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        await receive()
+        raise ValueError("too late")
+
+    exchange = play(app, reader=Reader(leaves_at_us=0), spec_version="2.4")
+    assert timeline(exchange) == [(0, "request"), (0, "left"), (0, "app failed")]
+    del exchange
+    gc.collect()
+    assert caplog.text == ""  # no exception of the serving task
+
+
 def test_by_hand_and_watched() -> None:
     seen: list[str] = []
 
@@ -266,14 +294,12 @@ def test_a_large_request_comes_in_pieces(size: int) -> None:
     assert len(pieces) == max(1, -(-size // 65536))
 
 
-def test_an_app_that_fails_is_kept() -> None:
-    error = ValueError("no")
-
+def test_what_an_app_raises_is_kept() -> None:
     async def app(scope: Scope, receive: Receive, send: Send) -> None:
-        raise error
+        raise ValueError("no")
 
     exchange = play(app)
-    assert exchange.app_error is error
+    assert exchange.app_traceback.endswith("in app\n    raise ValueError(\"no\")\nValueError: no\n")
     assert ClientEvent(0, "app failed", note="ValueError: no") in exchange.events
     assert (exchange.status, exchange.body) == (500, b"Internal Server Error")
 

@@ -8,6 +8,7 @@ import heapq
 import math
 import random
 import threading
+import weakref
 from collections.abc import AsyncIterator
 from typing import cast
 
@@ -146,6 +147,21 @@ def test_a_task_that_nobody_holds_is_not_lost() -> None:
 
     with pytest.raises(Deadlock, match="orphan waits"):
         run(main)
+
+
+def test_a_task_that_ended_is_let_go() -> None:
+    async def main() -> weakref.ref[asyncio.Task[None]]:
+        task = asyncio.create_task(asyncio.sleep(1))
+        await task
+        return weakref.ref(task)
+
+    async def outer() -> bool:
+        ended = await main()
+        await asyncio.sleep(1)
+        gc.collect()
+        return ended() is None
+
+    assert run(outer)
 
 
 async def wait_for_ever(event: asyncio.Event) -> None:

@@ -37,10 +37,14 @@ class Answer(NamedTuple):
 
 @dataclass
 class Case:
-    """An app under observation. `seen`: what it saw. `tell`: makes the client act that waits for it."""
+    """An app under observation. `seen`: what it saw. `tell`: makes the client act that waits for it.
+
+    `strays` are tasks that may outlast the app.
+    """
 
     seen: list[str] = field(default_factory=list)
     tell: Callable[[], object] = lambda: None
+    strays: list[asyncio.Future[Any]] = field(default_factory=list)
 
     def watch(self, app: ASGIApp) -> ASGIApp:
         """`app`, with a note of each message, how each send ended, and how the app ended."""
@@ -122,7 +126,8 @@ def on_uvicorn(
         try:
             await app(scope, receive, send)
         finally:
-            over.set()
+            strays = asyncio.gather(*case.strays)
+            strays.add_done_callback(lambda _: over.set())
 
     server.app = app_then_over
     with socket.create_connection(server.address, timeout=PATIENCE) as connection:
@@ -182,6 +187,7 @@ def on_driver(
             case.tell = partial(asyncio.get_running_loop().call_soon, action)
         await exchange.wait()
         await exchange.wait_app()
+        await asyncio.gather(*case.strays)
         (end,) = (e.kind for e in exchange.events if e.kind in ("completed", "truncated", "left"))
         chunks = exchange.chunks
         if chunks and "content-length" in exchange.headers:
@@ -258,6 +264,19 @@ def asks_while_sending(case: Case) -> ASGIApp:
         await send(START)
         await send(END)
         await asking
+
+    return app
+
+
+def fails_while_asking(case: Case) -> ASGIApp:
+    """Another task waits in receive() when the server closes."""
+
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        await receive()
+        case.strays.append(asyncio.ensure_future(receive()))
+        await asyncio.sleep(0)
+        await send(START)
+        raise ValueError("the app's own")
 
     return app
 
@@ -403,6 +422,7 @@ CASES: dict[str, tuple[Callable[[Case], ASGIApp], str, bytes, Behaviour]] = {
     "too many ends": (sends(START, END, END), "GET", b"", "reads all"),
     "asks after the end": (asks_after_the_end, "POST", b"body", "reads all"),
     "asks while sending": (asks_while_sending, "POST", b"body", "reads all"),
+    "fails while asking": (fails_while_asking, "POST", b"body", "reads all"),
     "goes on after a leave": (goes_on_after_a_leave, "POST", b"body", 1),
     "leaves before the start": (leaves_unasked, "POST", b"body", "leaves when told"),
     "looks for a leave": (looks_for_a_leave, "POST", b"body", "leaves when told"),
