@@ -24,14 +24,16 @@ class Node:
 
     __slots__ = ("children", "key", "last_used", "locks", "pages", "parent", "queued", "serial")
 
-    def __init__(self, key: np.ndarray, pages: list[int], parent: Node | None, serial: int) -> None:
+    def __init__(
+        self, key: np.ndarray, pages: list[int], parent: Node | None, serial: int = 0, last_used: int = 0
+    ) -> None:
         self.key = key
         self.pages = pages
         self.parent = parent
         self.serial = serial
         self.children: dict[bytes, Node] = {}
         self.locks = 0
-        self.last_used = 0
+        self.last_used = last_used
         self.queued = False
 
     def upwards(self) -> Iterator[Node]:
@@ -47,7 +49,7 @@ class RadixCache:
 
     def __init__(self, page_size: int) -> None:
         self._page_size = page_size
-        self._root = Node(np.empty(0, np.int32), [], None, 0)
+        self._root = Node(np.empty(0, np.int32), [], None)
         self._serial = 0
         self._clock = 0
         # Unlocked leaves by last use, at most one entry a node. An entry may be out of date: see evict().
@@ -102,8 +104,7 @@ class RadixCache:
         while len(freed) < count and self._leaves:
             last_used, _, node = heapq.heappop(self._leaves)
             node.queued = False
-            if node.locks or node.children:
-                continue
+            # A lock or a new child counts as a use, so what is up to date is an unlocked leaf.
             if node.last_used != last_used:
                 self._queue(node)
                 continue
@@ -173,8 +174,7 @@ class RadixCache:
 
     def _attach(self, key: np.ndarray, pages: list[int], parent: Node) -> Node:
         self._serial += 1
-        node = Node(key, pages, parent, self._serial)
-        node.last_used = self._clock
+        node = Node(key, pages, parent, self._serial, self._clock)
         parent.children[self._first_page(key)] = node
         return node
 

@@ -68,6 +68,14 @@ def test_the_least_recently_used_goes_first_and_only_from_the_end(as_ids: Ids) -
     assert cache.match(as_ids([1, 2, 3])).pages == [10, 11]
 
 
+def test_offering_what_is_there_counts_as_a_use(as_ids: Ids) -> None:
+    cache = RadixCache(page_size=1)
+    cache.insert(as_ids([1]), [10])
+    cache.insert(as_ids([2]), [20])
+    cache.insert(as_ids([1]), [30])
+    assert cache.evict(1) == [20]
+
+
 def test_an_inner_node_can_go_once_all_behind_it_are_gone(as_ids: Ids) -> None:
     cache = RadixCache(page_size=1)
     cache.insert(as_ids([1, 2]), [10, 11])
