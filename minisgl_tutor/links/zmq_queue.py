@@ -8,6 +8,8 @@ end is given up after ``LINGER_MS``.
 
 from __future__ import annotations
 
+from typing import Any
+
 import zmq
 import zmq.asyncio
 
@@ -19,7 +21,7 @@ LINGER_MS = 200
 MAX_FRAME_BYTES = 1 << 30
 
 
-def _configure(socket: zmq.Socket) -> None:
+def _configure(socket: zmq.Socket[Any]) -> None:
     socket.setsockopt(zmq.LINGER, LINGER_MS)
     socket.setsockopt(zmq.SNDHWM, 0)
     socket.setsockopt(zmq.RCVHWM, 0)
@@ -30,7 +32,7 @@ class ZmqPushQueue:
     def __init__(self, address: str, name: str, observer: LinkObserver | None = None) -> None:
         self._name = name
         self._observer = observer or NoObserver()
-        self._socket = zmq.Context.instance().socket(zmq.PUSH)
+        self._socket: zmq.Socket[bytes] = zmq.Context.instance().socket(zmq.PUSH)
         _configure(self._socket)
         self._socket.connect(address)
 
@@ -47,7 +49,7 @@ class ZmqPullQueue:
     def __init__(self, address: str, name: str, observer: LinkObserver | None = None) -> None:
         self._name = name
         self._observer = observer or NoObserver()
-        self._socket = zmq.Context.instance().socket(zmq.PULL)
+        self._socket: zmq.Socket[bytes] = zmq.Context.instance().socket(zmq.PULL)
         _configure(self._socket)
         self._socket.bind(address)
 
