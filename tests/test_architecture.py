@@ -17,32 +17,42 @@ PACKAGE = Path(minisgl_tutor.__file__).parent
 ROOT = PACKAGE.parent
 NAME = "minisgl_tutor"
 
-WORKERS = {"message", "links", "tokenizer", "scheduler", "engine.base", "server.config", "resources"}
-STAGE = WORKERS | {"server", "engine.recorded", "engine.hashing", "gaps"}
-
-# Which rooms a room may know. A name with a dot is one module of a room, which may have rules of its own.
+# Which rooms a room may know. A name with a dot is one module of a room, with a rule of its own.
+PLAIN = {"message", "links", "engine.base", "server.config", "resources"}
+MODEL = {"models.config", "models.directory", "models.errors"}
+PLAY = PLAIN | {"recording", "tokenizer", "engine.recorded", "server", "server.build", "gaps"}
 MAY_KNOW: dict[str, set[str]] = {
+    "__init__": set(),
     "resources": set(),
     "message": set(),
     "engine.base": set(),
     "server.config": set(),
     "links": {"message"},
+    "recording": {"message", "engine.base"},
     "tokenizer": {"message", "links", "server.config", "resources"},
     "scheduler": {"message", "links", "engine.base", "server.config"},
-    "engine.recorded": {"engine.base"},
     "engine.hashing": {"engine.base"},
-    "attention": {"engine.base"},
-    "models": {"engine.base", "attention", "resources"},
-    "engine": {"engine.base", "attention", "models", "server.config", "resources"},
+    "engine.recorded": {"engine.base"},
+    "models.errors": set(),
+    "models.directory": {"models.errors"},
+    "models.config": {"models.directory", "models.errors"},
+    "engine.kv_cache": {"models.config"},
+    "attention": {"engine.kv_cache"},
+    "models": MODEL | {"attention", "resources"},
+    "engine": PLAIN | MODEL | {"engine.kv_cache", "attention", "models"},
     "server": {"message", "links", "server.config", "resources"},
-    "server.launch": WORKERS | {"server", "engine", "gaps", "trace"},
-    "gaps": WORKERS | {"server"},
-    "trace": STAGE,
+    "gaps": {"message", "links", "tokenizer", "scheduler", "server"},
+    # One place puts the components together, for processes and for a play alike.
+    "server.build": PLAIN | {"tokenizer", "scheduler", "server", "gaps"},
+    "server.api_process": PLAIN | {"recording", "server", "server.build"},
+    "server.launch": PLAIN
+    | MODEL
+    | {"recording", "tokenizer", "engine", "models", "server", "server.build", "server.api_process"},
+    "trace": PLAY,
     "views": {"message", "trace"},
-    "exercises": STAGE | {"trace", "views"},
-    "cli": STAGE | {"server.launch", "engine", "models", "trace", "views", "exercises"},
+    "exercises": PLAY | {"trace", "views"},
+    "cli": PLAY | MODEL | {"server.launch", "models", "engine", "trace", "views", "exercises"},
     "__main__": {"cli"},
-    "__init__": set(),
 }
 
 # They need torch to do their work; everything else must come up without it.
