@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tokenizers import Tokenizer as LibraryTokenizer
+from tokenizers import decoders, models
 
 from minisgl_tutor.message import DetokenizeMsg, ErrorReply, FinishReason, Usage, UserReply
 from minisgl_tutor.tokenizer.detokenize import DetokenizeManager, find_printable_text
@@ -94,6 +95,15 @@ def test_a_replacement_character_that_is_meant_does_not_wait(fallback_tokenizer:
 def test_bytes_that_can_become_no_character_do_not_wait(byte_tokenizer: Tokenizer) -> None:
     assert pieces_of(byte_tokenizer, [0xFF, 0x80, 65]) == [REPLACEMENT, REPLACEMENT, "A"]
     assert pieces_of(byte_tokenizer, [0xE5, 0xE6, 65]) == ["", REPLACEMENT, REPLACEMENT + "A"]
+
+
+def test_what_comes_before_an_unfinished_character_in_its_token_does_not_wait() -> None:
+    letters = {byte: letter for letter, byte in byte_letters().items()}
+    tokens = [b"A\xf0\x9f", b"\x91\x8b\xe6\x88", b"\x91B"]  # A, a waving hand, a Chinese character, B
+    vocab = {"".join(letters[byte] for byte in token): place for place, token in enumerate(tokens)}
+    library = LibraryTokenizer(models.BPE(vocab=vocab, merges=[]))
+    library.decoder = decoders.ByteLevel()
+    assert pieces_of(Tokenizer(library), [0, 1, 2]) == ["A", "👋", "我B"]
 
 
 def test_a_bad_byte_spoils_no_neighbour(fallback_tokenizer: Tokenizer) -> None:

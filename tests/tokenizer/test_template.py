@@ -15,6 +15,9 @@ from minisgl_tutor.tokenizer.template import ChatTemplate, ChatTemplateError
 from minisgl_tutor.tokenizer.tokenize import TokenizeManager
 
 CHATML = """{% for message in messages %}
+    {% if message['role'] == 'system' %}
+(system)
+    {% endif %}
     {{- '<|im_start|>' + message['role'] + '\n' + message['content'] | trim + '<|im_end|>\n' }}
 {% endfor %}
 {% if add_generation_prompt %}
