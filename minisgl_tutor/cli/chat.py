@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from .fail import fail
+
 if TYPE_CHECKING:
     from .conversation import Conversation
 
@@ -39,8 +41,8 @@ def chat(
             else:
                 _converse(conversation)
     except ChatError as error:
-        _complain(error)
-        raise typer.Exit(1) from None
+        sys.stdout.flush()
+        fail(str(error), status=1)
 
 
 def _converse(conversation: Conversation) -> None:
@@ -70,7 +72,7 @@ def _converse(conversation: Conversation) -> None:
             except KeyboardInterrupt:
                 print(" [stopped]")
             except ChatError as error:
-                _complain(error)
+                typer.echo(f"Error: {error}", err=True)
     if terminal:
         print()
 
@@ -82,8 +84,3 @@ def _answer(conversation: Conversation, question: str) -> None:
     print()
     if conversation.finish_reason == "length":
         typer.echo("[cut off at its limit; --max-tokens allows longer answers]", err=True)
-
-
-def _complain(error: Exception) -> None:
-    sys.stdout.flush()
-    typer.echo(f"Error: {error}", err=True)

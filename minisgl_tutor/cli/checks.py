@@ -56,7 +56,7 @@ def examine() -> Iterator[Finding]:
     yield from torch_build()
     yield sockets()
     yield port()
-    yield packages("gpu", "GPU packages", FOR_GPU)
+    yield packages("gpu", "engine and GPU packages", FOR_GPU)
     yield tool(
         "nvidia-smi", ["--query-gpu=name,driver_version", "--format=csv,noheader"], "the NVIDIA driver"
     )
@@ -90,7 +90,7 @@ def required(extra: str) -> list[str]:
         of = re.search(r"extra\s*==\s*['\"](\w+)['\"]", requirement)
         if (of[1] if of else "") == extra and name != PACKAGE:
             found.append(name)
-    return found
+    return sorted(found)
 
 
 def chapters() -> Finding:
@@ -108,7 +108,7 @@ def shipped_model() -> Finding:
     remedy = f"pip install --force-reinstall {PACKAGE}, or serve another with --model"
     try:
         kind = json.loads((directory / "config.json").read_text(encoding="utf-8"))["architectures"][0]
-        size = _check_safetensors(directory / "model.safetensors")
+        size = safetensors_size(directory / "model.safetensors")
         _check_tokenizer(directory)
     except Exception as error:  # whatever a damaged file can raise
         return Finding("shipped model", f"cannot be read: {error}", False, FOR_SERVING, remedy)
@@ -179,7 +179,7 @@ def tool(name: str, arguments: list[str], purpose: str) -> Finding:
     return Finding(name, lines[-1].strip(), answer.returncode == 0, FOR_GPU, f"install {purpose} again")
 
 
-def _check_safetensors(file: Path) -> int:
+def safetensors_size(file: Path) -> int:
     """The size of a file whose header fits it."""
     size = file.stat().st_size
     with file.open("rb") as stream:

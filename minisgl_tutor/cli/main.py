@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import sys
 import traceback
 from typing import Annotated
@@ -54,6 +55,9 @@ def main(arguments: list[str] | None = None) -> None:
     """The entry point. Exits with the command's status; after an unexpected error with a sentence and 1."""
     given = sys.argv[1:] if arguments is None else arguments
     verbose = "--verbose" in given
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")  # no locale makes a character an error
     try:
         app(_named([argument for argument in given if argument != "--verbose"]), obj=verbose)
     except Exception as error:

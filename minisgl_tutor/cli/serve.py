@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from enum import StrEnum
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated
 
@@ -10,6 +11,7 @@ import typer
 
 from ..gaps.registry import UnknownGap, resolve
 from ..server.config import SchedulerConfig, ServerArgs
+from .fail import fail
 
 MODEL = "Model"
 SCHEDULER = "Scheduler and memory"
@@ -136,7 +138,7 @@ def serve(
         typer.Option(
             min=1,
             rich_help_panel=SCHEDULER,
-            help="Pieces of an answer that a client may leave unread; beyond, its request ends with an error.",
+            help="Pieces of an answer that may wait for a slow client; beyond, it gets an error.",
         ),
     ] = 4096,
     step_ms: Annotated[
@@ -199,8 +201,7 @@ def serve(
     try:
         status = launch_server(args, run_shell=shell)
     except StartError as error:
-        typer.echo(f"Error: {error}", err=True)
-        status = 1
+        fail(str(error), status=1)
     raise typer.Exit(status)
 
 
@@ -225,12 +226,8 @@ def _writable(file: Path | None) -> str | None:
 
 
 def _need_engine() -> None:
-    from importlib.util import find_spec
-
     if find_spec("torch") is None:
-        typer.echo(
-            "Error: serving a model needs torch, which is not installed; "
-            "run: pip install 'minisgl-tutor[engine]'",
-            err=True,
+        fail(
+            "serving a model needs torch, which is not installed; run: pip install 'minisgl-tutor[engine]'",
+            status=1,
         )
-        raise typer.Exit(1)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from contextlib import ExitStack
 from types import TracebackType
 
@@ -43,9 +42,8 @@ class Announcer:
 
     def serving(self, url: str, model: str) -> None:
         self._stack.close()
-        print(f"minisgl-tutor is ready at {url}, serving {model}. Ask it:\n{curl_example(url, model)}")
-        print("Ctrl+C stops it.")
-        sys.stdout.flush()
+        ready = f"minisgl-tutor is ready at {url}, serving {model}. Ask it:"
+        print(f"{ready}\n{curl_example(url, model)}\nCtrl+C stops it.", flush=True)
 
     def _line(self) -> str:
         return "starting " + ", ".join(self._waiting)

@@ -1,6 +1,6 @@
 """The parent process: runs the API server itself, watches the workers, ends everything together (C2.5).
 
-A stop, by SIGINT or SIGTERM, and the death of a worker take the same way out:
+A stop, by SIGINT, SIGTERM or SIGHUP, and the death of a worker take the same way out:
 the port closes, every open request gets an error, connections have ``GRACE_S``
 seconds to take it, then the workers end. A second signal cuts that short.
 """
@@ -142,7 +142,7 @@ class ApiProcess:
         serving = asyncio.create_task(self._http.serve(sockets=[sock]), name="http")
         loop.add_reader(self._signals.fileno(), self._on_signal, serving)
         for sentinel, worker in self._children.sentinels.items():
-            loop.add_reader(sentinel, self._on_death, sentinel, worker)
+            loop.add_reader(sentinel, self._on_death, sentinel, worker, serving)
         shell = asyncio.create_task(self._run_shell(), name="shell") if self._shell else None
         with suppress(asyncio.CancelledError):
             await serving
@@ -163,8 +163,11 @@ class ApiProcess:
             else:
                 self._stop(STOPPING)
 
-    def _on_death(self, sentinel: int, worker: Worker) -> None:
+    def _on_death(self, sentinel: int, worker: Worker, serving: asyncio.Task[None]) -> None:
         asyncio.get_running_loop().remove_reader(sentinel)
+        self._on_signal(serving)  # one that went to all processes ended this one too
+        if self._http.should_exit:
+            return
         ending = f"{worker.name} {how_it_ended(worker)}"
         logger.critical("%s; the server ends", ending)
         self._status = 1

@@ -14,7 +14,7 @@ from typing import Any
 
 from .errors import StartError
 from .signals import StopSignals
-from .worker import FAILED, LONGEST_REPORT, READY, Reporter, Worker
+from .worker import FAILED, LEFT_TO_PARENT, LONGEST_REPORT, READY, Reporter, Worker
 
 END_TIMEOUT_S = 2.0
 
@@ -44,10 +44,10 @@ class Children:
         reports, pipe = Pipe(duplex=False)
         reporter = Reporter(pipe)
         worker = Worker(name, target, args, reporter, self._directory, self._log_level)
-        # The tracker that multiprocessing keeps unblocks SIGINT when it starts, so it starts first.
+        # The tracker that multiprocessing keeps unblocks signals when it starts, so it starts first.
         resource_tracker.ensure_running()
         # Blocked across the start, a Ctrl+C cannot hit a child before it has learnt to ignore it.
-        before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, LEFT_TO_PARENT)
         try:
             worker.start()
         finally:

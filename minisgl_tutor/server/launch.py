@@ -12,6 +12,7 @@ Workers import this module too, so what only the parent needs is imported there.
 from __future__ import annotations
 
 from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from dataclasses import replace
 from functools import partial
 from multiprocessing import get_context
@@ -84,6 +85,10 @@ def find_model(args: ServerArgs) -> Path:
             return pool.submit(resolve_model, args.model, args.dtype).result()
     except ModelError as error:
         raise StartError(str(error)) from None
+    except BrokenProcessPool:
+        raise StartError(
+            f"the process that was to prepare {args.model} was ended, perhaps for want of memory"
+        ) from None
 
 
 def _run_scheduler(

@@ -1,4 +1,4 @@
-"""SIGINT and SIGTERM as something to wait for, instead of an exception at any point."""
+"""The signals that stop a server, as something to wait for instead of an exception at any point."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import signal
 from types import FrameType, TracebackType
 from typing import Any
 
-STOPPING = (signal.SIGINT, signal.SIGTERM)
+STOPPING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 class StopSignals:
@@ -34,6 +34,8 @@ class StopSignals:
 
     def __enter__(self) -> StopSignals:
         for number in STOPPING:
+            if number == signal.SIGHUP and signal.getsignal(number) == signal.SIG_IGN:
+                continue  # started by nohup, to live on when the terminal closes
             self._previous[number] = signal.signal(number, self._note)
         return self
 

@@ -23,6 +23,7 @@ from .logs import configure_logging
 READY = b"ready"
 FAILED = b"failed "
 LONGEST_REPORT = 4096
+LEFT_TO_PARENT = {signal.SIGINT, signal.SIGHUP}
 
 logger = logging.getLogger(__name__)
 
@@ -52,9 +53,9 @@ class Worker(SpawnProcess):
     """A spawned process that runs ``target(*args, ready)``, named alike in Python and in ``ps`` (C2.13).
 
     Whatever ends the target ends the process at once, with status 1: a worker
-    half dead would be worse than a dead one, which its parent notices. Ctrl+C,
-    which a terminal sends to all processes, is left to the parent; the parent's
-    end, even by ``kill -9``, ends the worker and removes ``directory``.
+    half dead would be worse than a dead one, which its parent notices. Ctrl+C
+    and a terminal's end reach all processes at once and are left to the parent;
+    the parent's end, even by ``kill -9``, ends the worker and removes ``directory``.
     """
 
     def __init__(
@@ -72,9 +73,10 @@ class Worker(SpawnProcess):
         self._log_level = log_level
 
     def run(self) -> None:
-        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        for number in LEFT_TO_PARENT:
+            signal.signal(number, signal.SIG_IGN)
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, LEFT_TO_PARENT)
         setproctitle(self.name)
         _follow_parent(self._directory)
         configure_logging(self._log_level)

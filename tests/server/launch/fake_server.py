@@ -2,8 +2,9 @@
 
     python fake_server.py PORT TOKENIZERS [WORKER=FAULT ...]
 
-Its tokenizers answer by themselves: a prompt of digits gets so many words, any
-other is answered without end. Faults: ``fails``, ``dies`` or ``hangs`` while
+Its tokenizers answer by themselves: a prompt of digits gets so many words,
+``flood`` one piece that no socket's buffer can hold and no end, any other
+prompt words without end. Faults: ``fails``, ``dies`` or ``hangs`` while
 starting, ``crashes`` at its first message, ``deaf`` to SIGTERM.
 """
 
@@ -23,6 +24,7 @@ from minisgl_tutor.server.errors import StartError
 from minisgl_tutor.server.worker import Ready
 
 WORD_S = 0.01
+FLOOD = "word " * 4_000_000
 
 
 def start_up(fault: str, ready: Ready) -> None:
@@ -51,7 +53,9 @@ def talking_worker(fault: str, address: str, frontend: str, ready: Ready) -> Non
         for msg in pull.drain(blocking=not words_left):
             if fault == "crashes":
                 raise ValueError("a fake fault")
-            if isinstance(msg, TokenizeMsg):
+            if isinstance(msg, TokenizeMsg) and msg.text == "flood":
+                push.put(UserReply(msg.uid, FLOOD, False))
+            elif isinstance(msg, TokenizeMsg):
                 words_left[msg.uid] = int(msg.text) if str(msg.text).isdigit() else -1
             elif isinstance(msg, AbortMsg):
                 words_left.pop(msg.uid, None)

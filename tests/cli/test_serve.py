@@ -1,0 +1,137 @@
+"""The options of ``serve``: what they become, and how a wrong one is refused."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from minisgl_tutor.cli.main import main
+from minisgl_tutor.gaps import REFERENCE
+from minisgl_tutor.server import launch
+from minisgl_tutor.server.config import SchedulerConfig, ServerArgs
+from minisgl_tutor.server.errors import StartError
+
+
+class Launches:
+    """Stands in for the server: remembers what it was asked to be."""
+
+    def __init__(self) -> None:
+        self.args: list[ServerArgs] = []
+        self.shells: list[bool] = []
+        self.failure: StartError | None = None
+
+    def __call__(self, server_args: ServerArgs, run_shell: bool = False) -> int:
+        if self.failure is not None:
+            raise self.failure
+        self.args.append(server_args)
+        self.shells.append(run_shell)
+        return 7
+
+
+@pytest.fixture
+def launches(monkeypatch: pytest.MonkeyPatch) -> Launches:
+    fake = Launches()
+    monkeypatch.setattr(launch, "launch_server", fake)
+    return fake
+
+
+def serve(*arguments: str) -> object:
+    with pytest.raises(SystemExit) as ended:
+        main(["serve", *arguments])
+    return ended.value.code
+
+
+def test_without_options_every_value_is_that_of_server_args(launches: Launches) -> None:
+    assert serve() == 7  # the server's own exit status
+    assert launches.args == [ServerArgs()]
+    assert launches.shells == [False]
+
+
+def test_every_option_reaches_the_server(launches: Launches, tmp_path: Path) -> None:
+    record = tmp_path / "run.jsonl"
+    options = (
+        "--model some/model --host 0.0.0.0 --port 0 --num-tokenizer 4 --device cuda:1 --dtype float32 "
+        "--dummy-weight --threads 3 --page-size 1 --num-pages 9 --max-running-requests 5 --max-seq-len 99 "
+        "--backlog-limit 8 --step-ms 2 --prefill-budget 64 --cache naive --no-overlap --seed 11 "
+        f"--gap late-abort --gap early-break --record {record} --log-level error --shell"
+    )
+    serve(*options.split())
+    assert launches.args == [
+        ServerArgs(
+            model="some/model",
+            host="0.0.0.0",
+            port=0,
+            num_tokenizer=4,
+            device="cuda:1",
+            dtype="float32",
+            dummy_weight=True,
+            threads=3,
+            page_size=1,
+            num_pages=9,
+            max_running_req=5,
+            max_seq_len=99,
+            backlog_limit=8,
+            step_ms=2,
+            scheduler=SchedulerConfig(prefill_budget=64, cache="naive", overlap=False, seed=11),
+            gaps=("early-break", "late-abort"),
+            record=str(record),
+            log_level="error",
+        )
+    ]
+    assert launches.shells == [True]
+
+
+def test_reference_stands_for_all_gaps(launches: Launches) -> None:
+    serve("--gap", "reference")
+    assert launches.args[0].gaps == REFERENCE
+
+
+def test_verbose_anywhere_means_the_debug_log(launches: Launches) -> None:
+    serve("--port", "0", "--verbose")
+    assert launches.args[0].log_level == "debug"
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["--port", "65536"],
+        ["--port", "many"],
+        ["--num-tokenizer", "-1"],
+        ["--threads", "0"],
+        ["--page-size", "0"],
+        ["--num-pages", "0"],
+        ["--max-running-req", "0"],
+        ["--max-seq-len", "1"],
+        ["--prefill-budget", "0"],
+        ["--cache", "redis"],
+        ["--dtype", "int1"],
+        ["--gap", "yawning"],
+        ["--record", "/nowhere/at/all.jsonl"],
+        ["--log-level", "poem"],
+        ["--unheard-of"],
+    ],
+    ids=lambda arguments: arguments[0],
+)
+def test_a_wrong_value_is_refused_by_the_name_of_its_option(
+    launches: Launches, capsys: pytest.CaptureFixture[str], arguments: list[str]
+) -> None:
+    assert serve(*arguments) == 2
+    assert arguments[0] in capsys.readouterr().err
+    assert not launches.args
+
+
+def test_a_server_that_cannot_start_is_one_sentence(
+    launches: Launches, capsys: pytest.CaptureFixture[str]
+) -> None:
+    launches.failure = StartError("the sky is full; give another")
+    assert serve() == 1
+    assert capsys.readouterr().err == "Error: the sky is full; give another\n"
+
+
+def test_a_light_install_is_told_how_to_serve(
+    launches: Launches, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("minisgl_tutor.cli.serve.find_spec", lambda name: None)
+    assert serve() == 1
+    assert "pip install 'minisgl-tutor[engine]'" in capsys.readouterr().err
