@@ -20,16 +20,6 @@ from .tokenizer import Tokenizer
 
 __all__ = ["Tokenizer", "TokenizerNotFound", "load_eos_token_ids", "load_tokenizer"]
 
-SPECIAL_TOKEN_NAMES = (
-    "bos_token",
-    "eos_token",
-    "unk_token",
-    "sep_token",
-    "pad_token",
-    "cls_token",
-    "mask_token",
-)
-
 Clock = Callable[[], datetime]
 
 
@@ -122,14 +112,8 @@ def _complete(library: LibraryTokenizer, config: Mapping[str, Any], special_toke
 
 def _special_tokens(config: Mapping[str, Any]) -> dict[str, str]:
     """The named special tokens of a config. Each is written as a string, or as a table with its content."""
-    found = {}
-    for name, value in config.items():
-        if name not in SPECIAL_TOKEN_NAMES and not name.endswith("_token"):
-            continue
-        content = _content(value)
-        if content is not None:
-            found[name] = content
-    return found
+    contents = {name: _content(value) for name, value in config.items() if name.endswith("_token")}
+    return {name: content for name, content in contents.items() if content is not None}
 
 
 def _content(token: Any) -> str | None:
