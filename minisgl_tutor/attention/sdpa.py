@@ -9,8 +9,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from minisgl_tutor.attention.base import AttentionBatch, AttentionPlan
-from minisgl_tutor.engine.kv_cache import KVCache
+from ..engine.kv_cache import KVCache
+from .base import AttentionBatch, AttentionPlan
 
 MAX_PADDING = 0.25
 """The largest part of a row in a decode group that may be padding."""

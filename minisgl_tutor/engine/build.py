@@ -6,17 +6,17 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from minisgl_tutor.engine.base import EngineError, EngineInfo
-from minisgl_tutor.engine.process import default_threads
-from minisgl_tutor.models.config import ModelConfig, load_model_config
-from minisgl_tutor.models.errors import ModelError
-from minisgl_tutor.models.resolve import resolve_model
-from minisgl_tutor.server.config import ServerArgs
+from ..models.config import ModelConfig, load_model_config
+from ..models.errors import ModelError
+from ..models.resolve import resolve_model
+from ..server.config import ServerArgs
+from .base import EngineError, EngineInfo
+from .process import default_threads
 
 if TYPE_CHECKING:
     import torch
 
-    from minisgl_tutor.engine.engine import TorchEngine
+    from .engine import TorchEngine
 
 MAX_SEQ_LEN = 8192
 POOL_SEQ_LEN = 4096
@@ -32,11 +32,11 @@ def build_engine(args: ServerArgs) -> TorchEngine:
     """
     import torch
 
-    from minisgl_tutor.attention.sdpa import SDPABackend
-    from minisgl_tutor.engine.engine import TorchEngine
-    from minisgl_tutor.engine.kv_cache import KVCache
-    from minisgl_tutor.models.decoder import Decoder
-    from minisgl_tutor.models.weights import dummy_weights, load_weights
+    from ..attention.sdpa import SDPABackend
+    from ..models.decoder import Decoder
+    from ..models.weights import dummy_weights, load_weights
+    from .engine import TorchEngine
+    from .kv_cache import KVCache
 
     torch.set_num_threads(args.threads or default_threads())
     device = find_device(args.device)
@@ -82,7 +82,7 @@ def plan_sizes(args: ServerArgs, config: ModelConfig, dtype: torch.dtype, device
     Raises:
         ModelError: the arguments ask for more than the model or the memory has.
     """
-    from minisgl_tutor.engine.kv_cache import kv_bytes_per_token
+    from .kv_cache import kv_bytes_per_token
 
     max_seq_len = args.max_seq_len or min(config.max_positions, MAX_SEQ_LEN)
     if max_seq_len > config.max_positions:

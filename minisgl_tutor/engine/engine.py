@@ -13,10 +13,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from minisgl_tutor.attention.base import AttentionBackend, AttentionBatch
-from minisgl_tutor.engine.base import EngineError, EngineInfo, ForwardBatch, SamplingBatch, TableUpdate
-from minisgl_tutor.engine.sample import Sampler
-from minisgl_tutor.models.decoder import Decoder
+from ..attention.base import AttentionBackend, AttentionBatch
+from ..models.decoder import Decoder
+from .base import EngineError, EngineInfo, ForwardBatch, SamplingBatch, TableUpdate
+from .sample import Sampler
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ class TorchEngine:
         return self._info
 
     def forward_batch(self, batch: ForwardBatch) -> TorchOutput:
-        """Page table, model, sampler, token pool, copy to the host, in that order (C2.91, C2.92).
+        """Model, sampler, token pool, copy to the host, in that order (C2.91, C2.92).
 
         Raises:
             EngineError: the device refused, for want of memory for instance.
@@ -72,6 +72,25 @@ class TorchEngine:
         except RuntimeError as error:
             reason = str(error).splitlines()[0]
             raise EngineError(f"A {batch.phase} step of {len(batch.uids)} rows failed: {reason}") from error
+
+    @torch.inference_mode()
+    def logits(self, batch: ForwardBatch) -> Tensor:
+        """The step without sampling: scores for each row that emits, shape [emitting, vocab] (C2.93)."""
+        self._update_page_table(batch.table_update)
+        new_lens = batch.seq_lens - batch.cached_lens
+        ends = np.cumsum(new_lens)
+        row_of_token = np.repeat(np.arange(len(new_lens)), new_lens)
+        positions = np.arange(ends[-1]) - (ends - new_lens - batch.cached_lens)[row_of_token]
+
+        slots, token_positions = self._move(batch.slots), self._move(positions)
+        if batch.phase == "decode":
+            input_ids = self.token_pool[slots, token_positions].long()
+        else:
+            input_ids = self._move(batch.input_ids)
+        pages, locations = self._pages(slots, batch.seq_lens, self._move(row_of_token), token_positions)
+        plan = self.backend.plan(AttentionBatch(batch.cached_lens, batch.seq_lens, pages, locations))
+        last_tokens = self._move(ends[batch.emits] - 1)
+        return self.model.forward(input_ids, token_positions, self.backend, plan, last_tokens)
 
     def warm_up(self) -> None:
         """Computes one token in page 0 and slot 0, which must still be free.
@@ -86,19 +105,16 @@ class TorchEngine:
         update = TableUpdate(slots=zero, columns=zero, pages=zero)
         batch = ForwardBatch("prefill", [0], zero, zero, one, zero, update, np.ones(1, bool), greedy)
         self.forward_batch(batch).next_tokens()
-        with torch.inference_mode():
-            finite = bool(self._logits(batch, zero).isfinite().all())
-        if not finite:
+        if not self.logits(batch).isfinite().all():
             raise EngineError("its scores are not numbers; the weights are damaged, or need --dtype float32")
 
     def close(self) -> None:
         """Nothing outlives the engine."""
 
     def _forward(self, batch: ForwardBatch) -> TorchOutput:
-        self._update_page_table(batch.table_update)
         emitting = np.flatnonzero(batch.emits)
-        logits = self._logits(batch, emitting)
-        next_tokens_gpu = self.sampler.sample(logits, self.sampler.prepare(batch.sampling, emitting))
+        args = self.sampler.prepare(batch.sampling, emitting)
+        next_tokens_gpu = self.sampler.sample(self.logits(batch), args)
         slots, columns = self._move(batch.slots[emitting]), self._move(batch.seq_lens[emitting])
         self.token_pool[slots, columns] = next_tokens_gpu.int()
         next_tokens_cpu = next_tokens_gpu.to("cpu", non_blocking=True)
@@ -108,24 +124,6 @@ class TorchEngine:
         if len(update.slots):
             slots, columns = self._move(update.slots), self._move(update.columns)
             self.page_table[slots, columns] = self._move(update.pages).int()
-
-    def _logits(self, batch: ForwardBatch, emitting: np.ndarray) -> Tensor:
-        """Scores for the rows that emit, shape [emitting, vocab]."""
-        new_lens = batch.seq_lens - batch.cached_lens
-        ends = np.cumsum(new_lens)
-        row_of_token = np.repeat(np.arange(len(new_lens)), new_lens)
-        positions = np.arange(ends[-1]) - (ends - new_lens - batch.cached_lens)[row_of_token]
-
-        slots, token_positions = self._move(batch.slots), self._move(positions)
-        if batch.phase == "decode":
-            input_ids = self.token_pool[slots, token_positions].long()
-        else:
-            input_ids = self._move(batch.input_ids)
-        pages, locations = self._pages(slots, batch.seq_lens, self._move(row_of_token), token_positions)
-        plan = self.backend.plan(AttentionBatch(batch.cached_lens, batch.seq_lens, pages, locations))
-        return self.model.forward(
-            input_ids, token_positions, self.backend, plan, self._move(ends[emitting] - 1)
-        )
 
     def _pages(
         self, slots: Tensor, seq_lens: np.ndarray, row_of_token: Tensor, positions: Tensor

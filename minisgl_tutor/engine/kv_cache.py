@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from minisgl_tutor.models.config import ModelConfig
+from ..models.config import ModelConfig
 
 
 class KVCache:

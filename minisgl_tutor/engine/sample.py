@@ -13,7 +13,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from minisgl_tutor.engine.base import SamplingBatch
+from .base import SamplingBatch
 
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 DRAW_BITS = 40
@@ -99,11 +99,13 @@ def sample_impl(
     logits: Tensor, temperatures: Tensor, top_k: Tensor | None, top_p: Tensor | None, draws: Tensor
 ) -> Tensor:
     """Temperature, top-k, top-p of what that left, then the draw; greedy where the temperature is 0."""
-    logits = logits.float().nan_to_num(nan=-torch.inf, posinf=torch.finfo(torch.float32).max)
+    logits = logits.float().nan_to_num(
+        nan=-torch.inf, posinf=torch.finfo(torch.float32).max, neginf=-torch.inf
+    )
     best = logits.argmax(dim=-1)
     # With the highest score at 0 the smallest temperature overflows to minus infinity only: a greedy choice.
     scaled = (logits - logits.gather(-1, best[:, None])) / temperatures.clamp(min=1e-30)[:, None]
-    scaled = scaled.nan_to_num(nan=-torch.inf)
+    scaled = scaled.nan_to_num(nan=-torch.inf, neginf=-torch.inf)
     probs = torch.softmax(scaled, dim=-1)
     if top_k is not None or top_p is not None:
         probs = torch.where(kept(probs, top_k, top_p), probs, 0)

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from minisgl_tutor.models.directory import read_json
-from minisgl_tutor.models.errors import ModelError
+from .directory import read_json
+from .errors import ModelError
 
 
 @dataclass(frozen=True)

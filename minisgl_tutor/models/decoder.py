@@ -12,10 +12,10 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from minisgl_tutor.attention.base import AttentionBackend, AttentionPlan
-from minisgl_tutor.models.config import ModelConfig
-from minisgl_tutor.models.linear import Linear
-from minisgl_tutor.models.rotary import rotary_table, rotate
+from ..attention.base import AttentionBackend, AttentionPlan
+from .config import ModelConfig
+from .linear import Linear
+from .rotary import rotary_table, rotate
 
 Destinations = Iterator[tuple[str, Tensor]]
 

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from minisgl_tutor.models.errors import ModelError
+from .errors import ModelError
 
 INDEX_FILE = "model.safetensors.index.json"
 

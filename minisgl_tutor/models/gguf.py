@@ -14,8 +14,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from minisgl_tutor.models.config import FAMILIES, ModelConfig, Rope, parse_model_config
-from minisgl_tutor.models.errors import ModelError
+from .config import FAMILIES, ModelConfig, Rope, parse_model_config
+from .errors import ModelError
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -175,7 +175,7 @@ def _rope_scaling(reader: Any, config: ModelConfig) -> dict[str, Any] | None:
     """
     import torch
 
-    from minisgl_tutor.models.rotary import inverse_frequencies
+    from .rotary import inverse_frequencies
 
     stored = next((tensor for tensor in reader.tensors if tensor.name == ROPE_FACTORS), None)
     if stored is None:

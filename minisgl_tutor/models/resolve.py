@@ -6,9 +6,9 @@ import contextlib
 import os
 from pathlib import Path
 
-from minisgl_tutor import resources
-from minisgl_tutor.models.directory import weight_files
-from minisgl_tutor.models.errors import ModelError
+from .. import resources
+from .directory import weight_files
+from .errors import ModelError
 
 HUB_FILES = ["*.json", "*.safetensors", "*.jinja", "tokenizer.model", "merges.txt", "vocab.txt"]
 REMEDY = (
@@ -37,7 +37,7 @@ def resolve_model(model: str | None, dtype: str = "bfloat16") -> Path:
     if path.is_file():
         if path.suffix.lower() != ".gguf":
             raise ModelError(f"{model} is a file but not a *.gguf one; {REMEDY}.")
-        from minisgl_tutor.models.gguf import converted
+        from .gguf import converted
 
         return converted(path, dtype, cache_dir())
     if model.startswith(("/", ".", "~")) or path.suffix.lower() == ".gguf" or model.count("/") > 1:

@@ -7,7 +7,7 @@ import math
 import torch
 from torch import Tensor
 
-from minisgl_tutor.models.config import Rope
+from .config import Rope
 
 
 def inverse_frequencies(rope: Rope, head_dim: int) -> Tensor:

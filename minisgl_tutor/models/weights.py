@@ -9,9 +9,9 @@ import torch
 from safetensors import SafetensorError, safe_open
 from torch import Tensor
 
-from minisgl_tutor.models.decoder import Decoder
-from minisgl_tutor.models.directory import weight_files
-from minisgl_tutor.models.errors import ModelError
+from .decoder import Decoder
+from .directory import weight_files
+from .errors import ModelError
 
 DUMMY_SPREAD = 0.02
 
