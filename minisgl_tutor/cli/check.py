@@ -1,0 +1,54 @@
+"""``minisgl-tutor check``: judges the reader's version of an exercise."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+
+def check(
+    name: Annotated[str, typer.Argument(metavar="EXERCISE", help="exercise-7, 7 or 5.7.")],
+    seed: Annotated[
+        int | None,
+        typer.Option(
+            min=0, help="Play the random schedules of an earlier check again.", show_default="random"
+        ),
+    ] = None,
+) -> None:
+    """Judge your version of an exercise: exit status 0 right, 1 not yet right, 2 could not be judged."""
+    import secrets
+    from pathlib import Path
+
+    from ..exercises.catalogue import UnknownExercise, resolve
+    from ..exercises.sentences import say
+    from ..exercises.workspace import Workspace, WorkspaceError
+    from .fail import fail
+
+    try:
+        exercise = resolve(name)
+        workspace = Workspace.find(Path.cwd())
+        file = workspace.file(exercise)
+        if workspace.start(exercise):
+            typer.echo(say("started-first", file=file))
+    except UnknownExercise as error:
+        fail(str(error))
+    except WorkspaceError as error:
+        fail(say("no-write", path=error.path, reason=error.reason))
+
+    from ..exercises.checker import Place, check_lifecycle
+    from ..exercises.verdict import Exit
+
+    chosen = secrets.randbelow(1_000_000) if seed is None else seed
+    verdict = check_lifecycle(file, chosen, Place(exercise.name, workspace.failures))
+    for line in verdict.lines:
+        typer.echo(line)
+    if verdict.exit is Exit.RIGHT:
+        damaged = workspace.set_aside_damage()
+        if damaged is not None:
+            typer.echo(say("damaged", kept=damaged))
+        try:
+            workspace.pass_(exercise)
+        except WorkspaceError as error:
+            typer.echo(say("no-write", path=error.path, reason=error.reason), err=True)
+    raise typer.Exit(verdict.exit)

@@ -1,0 +1,29 @@
+"""``minisgl-tutor start``: puts the starter of an exercise into the reader's folder."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+
+def start(name: Annotated[str, typer.Argument(metavar="EXERCISE", help="exercise-7, 7 or 5.7.")]) -> None:
+    """Begin an exercise: its starter goes into ./minisgl-exercises. A file of yours is never overwritten."""
+    from pathlib import Path
+
+    from ..exercises.catalogue import UnknownExercise, resolve
+    from ..exercises.sentences import say
+    from ..exercises.workspace import Workspace, WorkspaceError
+    from .fail import fail
+
+    try:
+        exercise = resolve(name)
+        workspace = Workspace.find(Path.cwd())
+        new = workspace.start(exercise)
+    except UnknownExercise as error:
+        fail(str(error))
+    except WorkspaceError as error:
+        fail(say("no-write", path=error.path, reason=error.reason))
+    file = workspace.file(exercise)
+    typer.echo(say("started", file=file, text=exercise.task) if new else say("kept-yours", file=file))
+    typer.echo(say("next", exercise=exercise.name))

@@ -1,0 +1,250 @@
+"""Judges what was seen of a play, by what should have been (exercise 7).
+
+It is not told how the reader's class works. What a client gets is compared with
+what the server's own class gives to the same clients; what is kept and sent is
+compared with what the ends of the requests call for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from enum import StrEnum
+from typing import Any
+
+import msgspec
+
+from .schedule import Client, Ending, Extra, Schedule
+from .wire import Observation, Raised, Seen
+
+NOTICE_US = 250_000
+"""A client that left must have been noticed by then, and a request that ends sooner needs no abort."""
+
+PROMPT_US = 5_000
+"""Replies must be passed on within this time of virtual time, in which code takes none."""
+
+HELPERS = 2
+"""Tasks that may live on: the listener, and one more if the design has one."""
+
+_GONE = ("CancelledError", "ClientDisconnected", "OSError", "ConnectionResetError", "BrokenPipeError")
+
+
+class Check(StrEnum):
+    """What is tried, in the order of the report: one way for a request to end each."""
+
+    END_STREAMING = "end-streaming"
+    END_WHOLE = "end-whole"
+    FINISHED_THEN_MORE = "finished-then-more"
+    LEAVE_WAITING = "leave-waiting"
+    LEAVE_DELIVERING = "leave-delivering"
+    LEAVE_WHOLE = "leave-whole"
+    WRITE_FAILS = "write-fails"
+    ENCODER_FAILS = "encoder-fails"
+    SEND_FAILS = "send-fails"
+    ERROR_REPLY = "error-reply"
+    ABORT_MEETS_END = "abort-meets-end"
+    LATE_REPLIES = "late-replies"
+    NEIGHBOURS = "neighbours"
+
+
+class Fault(StrEnum):
+    """What can be wrong, roots before consequences."""
+
+    STUCK = "stuck"
+    POLLS = "polls"
+    BLOCKS = "blocks"
+    THREAD = "thread"
+    RAISED = "raised"
+    NEVER_ENDS = "never-ends"
+    WRONG_ANSWER = "wrong-answer"
+    LATE_ANSWER = "late-answer"
+    ABORT_MISSING = "abort-missing"
+    ABORT_EXTRA = "abort-extra"
+    NOTICED_LATE = "noticed-late"
+    KEPT = "kept"
+    COMES_BACK = "comes-back"
+    TASKS_LEFT = "tasks-left"
+    LEFT_ELSEWHERE = "left-elsewhere"
+
+
+class Violation(msgspec.Struct, frozen=True):
+    """``fault`` in ``check``, shown by ``schedule``: at ``t_us``, by the request of ``client``.
+
+    ``values`` fill in the sentences that tell it.
+    """
+
+    check: Check
+    fault: Fault
+    schedule: Schedule
+    client: int
+    t_us: int
+    values: dict[str, Any]
+
+    def order(self) -> tuple[object, ...]:
+        """For sorting: the report tells the first."""
+        return (list(Check).index(self.check), list(Fault).index(self.fault), self.schedule.size())
+
+
+def judge(schedule: Schedule, whole: Observation, seen: Observation) -> list[Violation]:
+    """All that is wrong in ``seen``. ``whole``: the same clients of the server's own class, none leaving."""
+    found: list[Violation] = []
+    for index, client in enumerate(schedule.clients):
+        for fault, t_us, values in _faults(index, client, schedule, whole, seen):
+            check = check_of(schedule, index, fault)
+            found.append(
+                Violation(check, fault, schedule, index, t_us, {"uid": _name(seen, index), **values})
+            )
+    return found
+
+
+def check_of(schedule: Schedule, index: int, fault: Fault) -> Check:
+    """The check that a fault of one client's request belongs to."""
+    client = schedule.clients[index]
+    if index == 0 and schedule.extra is Extra.ANOTHER_REPLY:
+        return Check.FINISHED_THEN_MORE
+    if index == 0 and schedule.extra is Extra.LATE_REPLIES and fault is not Fault.KEPT:
+        return Check.LATE_REPLIES
+    if index == 0 and schedule.extra in (Extra.ABORT_FIRST, Extra.ABORT_AFTER, Extra.ABORT_AT_END):
+        return Check.ABORT_MEETS_END
+    match client.ending:
+        case Ending.STAYS:
+            spoilt = fault in (Fault.RAISED, Fault.NEVER_ENDS, Fault.WRONG_ANSWER, Fault.LATE_ANSWER)
+            if spoilt and len(schedule.clients) > 1:
+                return Check.NEIGHBOURS
+            return Check.END_STREAMING if client.stream else Check.END_WHOLE
+        case Ending.LEAVES_AT_END:
+            return Check.ABORT_MEETS_END
+        case Ending.LEAVES_WAITING if client.stream:
+            return Check.LEAVE_WAITING
+        case Ending.LEAVES_WAITING:
+            return Check.LEAVE_WHOLE
+        case Ending.LEAVES_WRITING if schedule.spec == "2.4":
+            return Check.WRITE_FAILS
+        case Ending.LEAVES_WRITING | Ending.LEAVES_STUCK:
+            return Check.LEAVE_DELIVERING
+        case Ending.UNSENT:
+            return Check.SEND_FAILS
+        case Ending.UNENCODABLE:
+            return Check.ENCODER_FAILS
+    return Check.ERROR_REPLY
+
+
+Found = tuple[Fault, int, dict[str, Any]]
+
+
+def _faults(
+    index: int, client: Client, schedule: Schedule, whole: Observation, observation: Observation
+) -> Iterator[Found]:
+    seen, reference = observation.clients[index], whole.clients[index]
+    if index == 0:
+        yield from _of_all(observation)
+        if observation.stopped is not None:
+            return
+    elif observation.stopped is not None:
+        return
+    yield from _raised(client, seen)
+    extra = schedule.extra if index == 0 else Extra.NOTHING
+    if seen.end == "waiting" or seen.app == "running":
+        what = "answer" if seen.end == "waiting" else "call"
+        yield Fault.NEVER_ENDS, max(seen.end_us, *seen.chunks_us, 0), {"what": what}
+        return
+    yield from _answer(client, extra, seen, reference)
+    yield from _aborts(index, client, extra, seen, whole, observation)
+    if client.leaves and seen.app_us - seen.end_us > NOTICE_US:
+        yield Fault.NOTICED_LATE, seen.end_us, {"ms": (seen.app_us - seen.end_us) // 1000}
+    if seen.kept:
+        yield Fault.KEPT, max(seen.app_us, seen.end_us), {"where": seen.kept}
+    elif observation.kept[index]:
+        yield Fault.COMES_BACK, observation.arrivals[index][-1], {"where": observation.kept[index]}
+    if observation.elsewhere[index]:
+        yield Fault.LEFT_ELSEWHERE, seen.end_us, {"text": "; ".join(observation.elsewhere[index])}
+
+
+def _of_all(observation: Observation) -> Iterator[Found]:
+    for blocked in observation.blocked:
+        yield Fault.BLOCKS, 0, _told(blocked)
+    stopped = observation.stopped
+    if stopped is not None:
+        kinds = {"Livelock": Fault.POLLS, "ThreadUsed": Fault.THREAD, "Deadlock": Fault.NEVER_ENDS}
+        fault = kinds.get(stopped.text.partition(":")[0], Fault.RAISED)
+        yield fault, 0, {"what": "answer", **_told(stopped)}
+        return
+    for raised in observation.background:
+        yield Fault.RAISED, 0, _told(raised)
+    if len(observation.waiting) > HELPERS:
+        yield Fault.TASKS_LEFT, 0, {"count": len(observation.waiting), "names": observation.waiting}
+
+
+def _told(raised: Raised) -> dict[str, Any]:
+    return {"text": raised.text, "line": raised.line}
+
+
+def _raised(client: Client, seen: Seen) -> Iterator[Found]:
+    if seen.raised is None or client.ending in (Ending.UNSENT, Ending.UNENCODABLE):
+        return  # there something must be raised
+    if not (client.leaves and seen.raised.text.startswith(_GONE)):
+        yield Fault.RAISED, seen.app_us, _told(seen.raised)
+
+
+def _answer(client: Client, extra: Extra, seen: Seen, reference: Seen) -> Iterator[Found]:
+    if client.leaves:
+        before = sum(at_us < seen.end_us for at_us in reference.chunks_us)
+        read_at_once = client.ending is not Ending.LEAVES_STUCK
+        if not reference.body.startswith(seen.body) or (
+            read_at_once and client.stream and len(seen.chunks_us) < min(before, client.after)
+        ):
+            yield Fault.WRONG_ANSWER, seen.end_us, _texts(seen, reference)
+    elif client.ending is Ending.UNENCODABLE or extra is Extra.ABORT_AT_END:
+        return
+    elif client.ending is Ending.UNSENT:
+        if seen.end != "completed" or (seen.status or 0) < 400:
+            yield Fault.WRONG_ANSWER, seen.end_us, _texts(seen, reference)
+    elif (seen.end, seen.status, seen.body) != (reference.end, reference.status, reference.body):
+        yield Fault.WRONG_ANSWER, seen.end_us, _texts(seen, reference)
+    elif any(
+        at_us > due_us + PROMPT_US for at_us, due_us in zip(seen.chunks_us, reference.chunks_us, strict=False)
+    ):
+        late = max(at - due for at, due in zip(seen.chunks_us, reference.chunks_us, strict=False))
+        yield Fault.LATE_ANSWER, seen.end_us, {"ms": late // 1000}
+
+
+def _texts(seen: Seen, reference: Seen) -> dict[str, Any]:
+    return {"got": _shown(seen), "due": _shown(reference)}
+
+
+def _shown(seen: Seen) -> str:
+    text = seen.body.decode(errors="replace")
+    pieces = [line for line in text.splitlines() if line.strip()]
+    shown = f"status {seen.status}, {len(pieces)} lines, {len(seen.body)} bytes, {seen.end}"
+    return shown if seen.status is not None else f"no answer, {seen.end}"
+
+
+def _aborts(
+    index: int, client: Client, extra: Extra, seen: Seen, whole: Observation, observation: Observation
+) -> Iterator[Found]:
+    if extra in (Extra.ABORT_FIRST, Extra.ABORT_AFTER, Extra.ABORT_AT_END):
+        return  # the play itself asks for one there
+    times = [at_us for of, at_us in observation.aborts if of == index]
+    least, most = _due(client, seen, whole.arrivals[index])
+    if len(times) < least:
+        yield Fault.ABORT_MISSING, seen.end_us, {}
+    elif len(times) > most:
+        yield Fault.ABORT_EXTRA, times[most], {"count": len(times), "most": most}
+
+
+def _due(client: Client, seen: Seen, arrivals: list[int]) -> tuple[int, int]:
+    """How many aborts there must be at least and may be at most.
+
+    One too many does no harm where the request ends at about the same time, or fails.
+    """
+    match client.ending:
+        case Ending.STAYS:
+            return 0, 0
+        case Ending.REFUSED | Ending.BREAKS | Ending.UNSENT | Ending.UNENCODABLE:
+            return 0, 1
+    still_us = arrivals[-1] - seen.end_us if arrivals else 0
+    return (1, 1) if still_us > NOTICE_US else (0, 1)
+
+
+def _name(observation: Observation, index: int) -> str:
+    uid = observation.clients[index].uid
+    return "?" if uid is None else str(uid)

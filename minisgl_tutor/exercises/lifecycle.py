@@ -1,0 +1,79 @@
+"""Exercise 7: the schedules that are tried, from the simplest to the random ones."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+
+from msgspec.structs import replace
+
+from .schedule import ANY, ANY_RECORDED, Client, Ending, Extra, Schedule, client, random_schedule
+
+RANDOM_ON_STAGE = 10
+RANDOM_ON_DESK = 6
+
+
+def schedules(seed: int) -> list[Schedule]:
+    """The fixed schedules, then random ones that ``seed`` alone determines."""
+    rng = random.Random(seed)
+    on_stage = [random_schedule(rng, ANY_RECORDED) for _ in range(RANDOM_ON_STAGE)]
+    on_desk = [random_schedule(rng, ANY) for _ in range(RANDOM_ON_DESK)]
+    return [*fixed(), *on_stage, *on_desk]
+
+
+def fixed() -> list[Schedule]:
+    return [*_ends(), *_leaves(), *_fails(), *_meets(), *_neighbours()]
+
+
+def _ends() -> Iterator[Schedule]:
+    for stream in (True, False):
+        yield Schedule((client(stream),))
+        yield Schedule((Client(stream, 3),))
+        yield Schedule((Client(stream, 1),), extra=Extra.ANOTHER_REPLY)
+        yield Schedule((Client(stream, 2),), extra=Extra.LATE_REPLIES)
+
+
+def _leaves() -> Iterator[Schedule]:
+    for spec in ("2.3", "2.4"):
+        for after in (0, 2):
+            yield Schedule((client(True, Ending.LEAVES_WAITING, after),), spec)
+            yield Schedule((client(False, Ending.LEAVES_WAITING, after),), spec)
+            yield Schedule((client(True, Ending.LEAVES_WRITING, after),), spec)
+        yield Schedule((client(True, Ending.LEAVES_STUCK, 1),), spec)
+    yield Schedule((client(True, Ending.LEAVES_STUCK, 3),))
+    for stream in (True, False):
+        yield Schedule((client(stream, Ending.LEAVES_WAITING, 1),), extra=Extra.LATE_REPLIES)
+
+
+def _fails() -> Iterator[Schedule]:
+    for stream in (True, False):
+        yield Schedule((client(stream, Ending.UNSENT),))
+        yield Schedule((client(stream, Ending.REFUSED),))
+        yield Schedule((client(stream, Ending.BREAKS, 1),))
+    for after in (0, 1):
+        yield Schedule((replace(client(True, Ending.UNENCODABLE, after), replies=after + 3),))
+    yield Schedule((client(False, Ending.UNENCODABLE),))
+
+
+def _meets() -> Iterator[Schedule]:
+    for stream in (True, False):
+        for replies in (1, 2):
+            yield Schedule((replace(client(stream, Ending.LEAVES_AT_END), replies=replies),))
+        for extra in (Extra.ABORT_FIRST, Extra.ABORT_AFTER):
+            yield Schedule((client(stream, Ending.LEAVES_AT_END),), extra=extra)
+            yield Schedule((client(stream, Ending.LEAVES_WAITING, 1),), extra=extra)
+    yield Schedule((client(True),), extra=Extra.ABORT_AT_END)
+
+
+def _neighbours() -> Iterator[Schedule]:
+    stream, whole = Client(True, 4), Client(False, 5)
+    yield Schedule((Client(True, 1), Client(True, 2)))
+    yield Schedule((Client(True, 2), Client(False, 3)))
+    for ending in (Ending.LEAVES_WAITING, Ending.REFUSED, Ending.UNSENT, Ending.BREAKS):
+        yield Schedule((client(True, ending, int(ending is Ending.BREAKS)), stream, whole))
+    yield Schedule(
+        (client(False, Ending.LEAVES_WAITING, 1), replace(stream, start=1), replace(whole, start=2))
+    )
+    # One comes when another has ended, or has left: the listener must have lived on.
+    yield Schedule((Client(True, 1), Client(False, 1, start=4)))
+    yield Schedule((client(True, Ending.LEAVES_WAITING, 0), Client(True, 1, start=6)))

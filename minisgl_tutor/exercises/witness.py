@@ -1,0 +1,186 @@
+"""Watches a play from outside: who was answered, what was kept when a request had ended, what went wrong.
+
+What a reader's code makes (tasks, generators) and is given (requests) is held
+here until the play is over, so that nothing is cleaned up by the garbage
+collector or by a reference count that falls to zero: only by code.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import re
+import sys
+from collections.abc import AsyncGenerator, Coroutine
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from starlette.requests import Request
+
+from ..server.frontend import FrontendManager
+from ..server.protocol import Completed, ResponseForm
+from ..trace.asgi import Exchange
+from ..trace.clock import VirtualTimeLoop
+from .kept import Keeping
+from .reader_file import describe, line_in
+from .wire import Raised, Seen
+
+OVER = ("completed", "truncated", "left")
+
+
+class Witness:
+    """One play's. ``file`` and ``module`` are the reader's, or null when the server's own class plays."""
+
+    def __init__(self, file: Path | None, module: ModuleType | None) -> None:
+        self.background: list[Raised] = []
+        self.waiting: list[str] = []
+        self.exchanges: dict[int, Exchange] = {}
+        self.uids: dict[int, int] = {}
+        self.finished = False
+        self._file = file
+        self._module = module
+        self._keeping: Keeping | None = None
+        self._kept: dict[int, list[str]] = {}
+        self._held: list[object] = []
+        self._tasks: list[asyncio.Task[Any]] = []
+        self._own_tasks: list[asyncio.Task[Any]] = []
+
+    # -- before
+
+    def watched(self, cls: type[FrontendManager]) -> type[FrontendManager]:
+        """``cls``, whose object is looked at and whose arguments are held."""
+        witness = self
+
+        class Watched(cls):  # type: ignore[valid-type, misc]
+            def __init__(self, *args: Any, **kwargs: Any) -> None:
+                super().__init__(*args, **kwargs)
+                witness._keeping = Keeping(self, witness._module)
+
+            def held(self) -> dict[int, dict[str, int]]:
+                return {}  # the witness looks by itself, and nobody else needs to know here
+
+            def collect(self, uid: int, request: Request) -> Coroutine[Any, Any, Completed]:
+                witness._held.append(request)
+                work: Coroutine[Any, Any, Completed] = super().collect(uid, request)
+                return work
+
+            def stream_chat_completions(self, uid: int, form: ResponseForm) -> AsyncGenerator[bytes, None]:
+                witness._held.append(form)
+                chunks: AsyncGenerator[bytes, None] = super().stream_chat_completions(uid, form)
+                return chunks
+
+            def stream_with_cancellation(
+                self, generator: AsyncGenerator[bytes, None], request: Request, uid: int
+            ) -> AsyncGenerator[bytes, None]:
+                witness._held.append(request)
+                chunks: AsyncGenerator[bytes, None] = super().stream_with_cancellation(
+                    generator, request, uid
+                )
+                return chunks
+
+        return Watched
+
+    def begin(self) -> VirtualTimeLoop:
+        """To be called first of all in the loop's main task."""
+        loop = asyncio.get_running_loop()
+        assert isinstance(loop, VirtualTimeLoop)
+        hooks = sys.get_asyncgen_hooks()
+
+        def first_step(generator: AsyncGenerator[Any, Any]) -> None:
+            self._held.append(generator)
+            if hooks.firstiter is not None:
+                hooks.firstiter(generator)
+
+        def new_task(loop: asyncio.AbstractEventLoop, coro: Any, **kwargs: Any) -> asyncio.Task[Any]:
+            task = asyncio.Task(coro, loop=loop, **kwargs)
+            self._tasks.append(task)
+            return task
+
+        sys.set_asyncgen_hooks(firstiter=first_step)
+        loop.set_task_factory(new_task)
+        loop.set_exception_handler(self._failed)
+        self._own_tasks += loop.pending()
+        return loop
+
+    def own(self, task: asyncio.Task[Any]) -> None:
+        """The task is the rig's, not the server's."""
+        self._own_tasks.append(task)
+
+    def follow(self, index: int, exchange: Exchange) -> None:
+        """Looks at what is kept when the call of the app for this client has ended."""
+        self.exchanges[index] = exchange
+        loop = asyncio.get_running_loop()
+        self.own(loop.create_task(self._when_over(index, exchange), name=f"witness of {index}"))
+
+    # -- meanwhile
+
+    def held(self) -> dict[int, dict[str, int]]:
+        held: dict[int, dict[str, int]] = {}
+        for where, uid in sorted(self._keeping.now()) if self._keeping is not None else ():
+            held.setdefault(uid, {})[where] = 1
+        return held
+
+    async def _when_over(self, index: int, exchange: Exchange) -> None:
+        await exchange.wait_app()
+        # To the end of the instant: whatever is ready to run runs, and nothing that waits for time or a message.
+        await asyncio.sleep(1e-6)
+        others = {uid for other, uid in self.uids.items() if other != index}
+        self._kept[index] = sorted(
+            {where for uid, parts in self.held().items() if uid not in others for where in parts}
+        )
+
+    def _failed(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+        error = context.get("exception")
+        if not self.finished and error is not None:
+            self.background.append(self.raised(error))
+
+    def raised(self, error: BaseException) -> Raised:
+        return Raised(describe(error), 0 if self._file is None else line_in(self._file, error))
+
+    def _line_in_text(self, trace: str) -> int:
+        lines = re.findall(rf'File "{re.escape(str(self._file))}", line (\d+)', trace)
+        return int(lines[-1]) if lines else 0
+
+    # -- after
+
+    def finish(self) -> None:
+        """To be called last of all in the loop's main task, when all is quiet."""
+        self.waiting = [
+            task.get_name()
+            for task in self._tasks
+            if not task.done() and task not in self._own_tasks and task.get_name() not in self._serving()
+        ]
+        # A task that failed and was never asked says so when it is let go.
+        self._tasks = [task for task in self._tasks if not task.done()]
+        gc.collect(0)
+        self.finished = True
+
+    def _serving(self) -> set[str]:
+        return {exchange.name for exchange in self.exchanges.values()}
+
+    def kept(self, clients: int) -> list[list[str]]:
+        """By client, where something of it is kept now. What belongs to no known client is the last one's."""
+        held = self.held()
+        mine = {uid: index for index, uid in self.uids.items()}
+        kept: list[set[str]] = [set() for _ in range(clients)]
+        for uid, parts in held.items():
+            kept[mine.get(uid, -1)].update(parts)
+        return [sorted(each) for each in kept]
+
+    def seen(self, index: int) -> Seen:
+        seen = Seen(uid=self.uids.get(index))
+        exchange = self.exchanges.get(index)
+        if exchange is None:
+            return seen
+        seen.status, seen.body = exchange.status, exchange.body
+        seen.chunks_us = [event.at_us for event in exchange.events if event.kind == "chunk" and event.data]
+        for event in exchange.events:
+            if event.kind in OVER:
+                seen.end, seen.end_us = event.kind, event.at_us
+            elif event.kind in ("app returned", "app failed"):
+                seen.app, seen.app_us = event.kind.removeprefix("app "), event.at_us
+            if event.kind == "app failed":
+                seen.raised = Raised(event.note[:200], self._line_in_text(exchange.app_traceback))
+        seen.kept = self._kept.get(index, [])
+        return seen
