@@ -33,6 +33,18 @@ def test_a_request_that_does_not_fit_changes_nothing() -> None:
     assert (req.reserved, manager.available) == (0, 1)
 
 
+def test_a_request_that_does_not_fit_leaves_its_cached_prefix_evictable() -> None:
+    manager = CacheManager(4, 1, RadixCache(1))
+    done = make_req([1, 2], max_tokens=1)
+    manager.admit(done)
+    manager.grow(done, 2)
+    compute(done, 2)
+    manager.release(done)
+    assert not manager.admit(make_req([1, 2, 3], max_tokens=3))
+    assert manager.prefix_cache.evictable == 2
+    manager.prefix_cache.check([])
+
+
 def test_pages_come_from_what_is_reserved_as_positions_are_needed() -> None:
     manager = CacheManager(10, 4, NaiveCache())
     req = make_req([1] * 6, max_tokens=7)
@@ -119,6 +131,20 @@ def test_cached_pages_make_room_for_what_is_needed() -> None:
     # The older prefix made room.
     newer = make_req([5, 6, 7, 8, 0], 1)
     assert len(manager.prefix_cache.match(newer.token_ids[:4]).pages) == 2
+
+
+def test_sharing_may_use_the_last_page_that_is_not_promised() -> None:
+    manager = CacheManager(4, 1, RadixCache(1))
+    one, two = make_req([1, 2], 1), make_req([1, 2], 1)
+    for req in (one, two):
+        assert manager.admit(req)
+        manager.grow(req, 2)
+        compute(req, 2)
+    manager.release(one)
+    manager.keep_prefix(two)
+    assert two.prefix is not None
+    assert len(manager.prefix_cache.path(two.prefix)) == 2
+    assert manager.available == 0
 
 
 def test_sharing_never_takes_pages_that_are_promised() -> None:

@@ -53,6 +53,15 @@ def test_c5_163_a_prompt_that_reaches_the_limit_is_told_both_numbers(make_rig: A
     assert rig.scheduler.prefill_manager.waiting == {}
 
 
+def test_every_token_id_of_the_vocabulary_is_served(make_rig: Any, ends_of: Any) -> None:
+    rig = make_rig(vocab_size=100)
+    rig.send(0, [0, 99])
+    rig.send(1, [100])
+    replies = rig.finish()
+    assert ends_of(replies, 0) == ["length"]
+    assert "(0 to 99)" in replies[0].message
+
+
 @both_loops
 @pytest.mark.parametrize(
     ("prompt", "max_tokens", "generated"), [(31, 1, 1), (31, 10**12, 1), (30, 4, 2), (1, 2**63 - 1, 31)]

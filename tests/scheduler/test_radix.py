@@ -76,6 +76,15 @@ def test_offering_what_is_there_counts_as_a_use(as_ids: Ids) -> None:
     assert cache.evict(1) == [20]
 
 
+def test_what_is_new_was_used_last(as_ids: Ids) -> None:
+    cache = RadixCache(page_size=1)
+    used = cache.insert(as_ids([1]), [10])
+    cache.lock(used)
+    cache.unlock(used)
+    cache.insert(as_ids([2]), [20])
+    assert cache.evict(1) == [10]
+
+
 def test_an_inner_node_can_go_once_all_behind_it_are_gone(as_ids: Ids) -> None:
     cache = RadixCache(page_size=1)
     cache.insert(as_ids([1, 2]), [10, 11])
@@ -174,13 +183,28 @@ def _damage_queue(cache: RadixCache) -> None:
         node.queued = False
 
 
-@pytest.mark.parametrize("damage", [_damage_count, _damage_pages, _damage_lock, _damage_key, _damage_queue])
-def test_the_check_notices_damage(damage: Callable[[RadixCache], None], as_ids: Ids) -> None:
+def _damage_emptied(cache: RadixCache) -> None:
+    node = next(cache._nodes())
+    node.pages, node.key = [], node.key[:0]
+
+
+@pytest.mark.parametrize(
+    ("damage", "message"),
+    [
+        (_damage_count, "2 cached pages are evictable, counted as 3"),
+        (_damage_pages, "has 3 pages for 4 tokens"),
+        (_damage_emptied, "has 0 pages for 0 tokens"),
+        (_damage_lock, "counts 1 locks wrongly"),
+        (_damage_key, "not where its parent looks for it"),
+        (_damage_queue, "can never be evicted"),
+    ],
+)
+def test_the_check_notices_damage(damage: Callable[[RadixCache], None], message: str, as_ids: Ids) -> None:
     cache = RadixCache(page_size=2)
     cache.insert(as_ids([1, 2, 3, 4]), [10, 11])
     cache.check([])
     damage(cache)
-    with pytest.raises(IntegrityError):
+    with pytest.raises(IntegrityError, match=message):
         cache.check([])
 
 
