@@ -15,44 +15,34 @@ from torch import Tensor
 from ..attention.base import AttentionBackend, AttentionPlan
 from .config import ModelConfig
 from .linear import Linear
-from .rotary import rotary_table, rotate
+from .ops import Ops, TorchOps
+from .rotary import rotary_table
 
 Destinations = Iterator[tuple[str, Tensor]]
-
-
-class RMSNorm:
-    """Root-mean-square norm, computed in float32."""
-
-    def __init__(self, size: int, eps: float, dtype: torch.dtype, device: torch.device) -> None:
-        self.weight = torch.empty(size, dtype=dtype, device=device)
-        self.eps = eps
-
-    def __call__(self, x: Tensor) -> Tensor:
-        return F.rms_norm(x, (x.shape[-1],), self.weight, self.eps)
 
 
 class Attention:
     """Self-attention with grouped K/V heads; the family decides on biases and on norms of Q and K."""
 
-    def __init__(self, config: ModelConfig, layer: int, dtype: torch.dtype, device: torch.device) -> None:
+    def __init__(
+        self, config: ModelConfig, layer: int, dtype: torch.dtype, device: torch.device, ops: Ops
+    ) -> None:
         self.layer = layer
+        self.ops = ops
         self.head_dim = config.head_dim
+        self.eps = config.norm_eps
         self.heads = [config.num_heads, config.num_kv_heads, config.num_kv_heads]
         width = sum(self.heads) * config.head_dim
         self.qkv = Linear(config.hidden_size, width, config.qkv_bias, dtype, device)
         self.out = Linear(config.num_heads * config.head_dim, config.hidden_size, False, dtype, device)
-        self.q_norm = RMSNorm(config.head_dim, config.norm_eps, dtype, device) if config.qk_norm else None
-        self.k_norm = RMSNorm(config.head_dim, config.norm_eps, dtype, device) if config.qk_norm else None
+        self.qk_norms: tuple[Tensor, Tensor] | None = None
+        if config.qk_norm:
+            q_norm, k_norm = torch.empty(2, config.head_dim, dtype=dtype, device=device)
+            self.qk_norms = (q_norm, k_norm)
 
-    def __call__(self, x: Tensor, cos_sin: Tensor, backend: AttentionBackend, plan: AttentionPlan) -> Tensor:
+    def __call__(self, x: Tensor, angles: Tensor, backend: AttentionBackend, plan: AttentionPlan) -> Tensor:
         qkv = self.qkv(x).view(len(x), -1, self.head_dim)
-        if self.q_norm and self.k_norm:
-            q, k, v = torch.split(qkv, self.heads, dim=1)
-            q, k = rotate(self.q_norm(q), cos_sin), rotate(self.k_norm(k), cos_sin)
-        else:
-            # Q and K turn alike, so they turn together.
-            qk, v = torch.split(qkv, [sum(self.heads[:2]), self.heads[2]], dim=1)
-            q, k = torch.split(rotate(qk, cos_sin), self.heads[:2], dim=1)
+        q, k, v = self.ops.turn(qkv, self.heads, self.qk_norms, self.eps, angles)
         return self.out(backend.forward(q, k, v, self.layer, plan).reshape(len(x), -1))
 
     def destinations(self, prefix: str) -> Destinations:
@@ -63,21 +53,21 @@ class Attention:
             for name, bias in zip("qkv", torch.split(self.qkv.bias, sizes), strict=True):
                 yield f"{prefix}.{name}_proj.bias", bias
         yield f"{prefix}.o_proj.weight", self.out.weight
-        if self.q_norm and self.k_norm:
-            yield f"{prefix}.q_norm.weight", self.q_norm.weight
-            yield f"{prefix}.k_norm.weight", self.k_norm.weight
+        if self.qk_norms is not None:
+            yield f"{prefix}.q_norm.weight", self.qk_norms[0]
+            yield f"{prefix}.k_norm.weight", self.qk_norms[1]
 
 
 class MLP:
     """The gated feed-forward half of a layer."""
 
-    def __init__(self, config: ModelConfig, dtype: torch.dtype, device: torch.device) -> None:
+    def __init__(self, config: ModelConfig, dtype: torch.dtype, device: torch.device, ops: Ops) -> None:
+        self.ops = ops
         self.gate_up = Linear(config.hidden_size, 2 * config.intermediate_size, False, dtype, device)
         self.down = Linear(config.intermediate_size, config.hidden_size, False, dtype, device)
 
     def __call__(self, x: Tensor) -> Tensor:
-        gate, up = self.gate_up(x).chunk(2, dim=-1)
-        return self.down(F.silu(gate) * up)
+        return self.down(self.ops.gate(self.gate_up(x)))
 
     def destinations(self, prefix: str) -> Destinations:
         gate, up = self.gate_up.weight.chunk(2)
@@ -89,20 +79,35 @@ class MLP:
 class DecoderLayer:
     """Attention and MLP, each behind a norm and added to the stream."""
 
-    def __init__(self, config: ModelConfig, layer: int, dtype: torch.dtype, device: torch.device) -> None:
-        self.attention_norm = RMSNorm(config.hidden_size, config.norm_eps, dtype, device)
-        self.attention = Attention(config, layer, dtype, device)
-        self.mlp_norm = RMSNorm(config.hidden_size, config.norm_eps, dtype, device)
-        self.mlp = MLP(config, dtype, device)
+    def __init__(
+        self, config: ModelConfig, layer: int, dtype: torch.dtype, device: torch.device, ops: Ops
+    ) -> None:
+        self.ops = ops
+        self.eps = config.norm_eps
+        self.attention_norm = torch.empty(config.hidden_size, dtype=dtype, device=device)
+        self.attention = Attention(config, layer, dtype, device, ops)
+        self.mlp_norm = torch.empty(config.hidden_size, dtype=dtype, device=device)
+        self.mlp = MLP(config, dtype, device, ops)
 
-    def __call__(self, x: Tensor, cos_sin: Tensor, backend: AttentionBackend, plan: AttentionPlan) -> Tensor:
-        x = x + self.attention(self.attention_norm(x), cos_sin, backend, plan)
-        return x + self.mlp(self.mlp_norm(x))
+    def __call__(
+        self, x: Tensor, stream: Tensor | None, angles: Tensor, backend: AttentionBackend, plan: AttentionPlan
+    ) -> tuple[Tensor, Tensor]:
+        """Takes what the layer before adds to the stream (the first: the stream); gives the same of its own.
+
+        Sum and norm are one operation this way, which is one trip to memory instead of two.
+        """
+        if stream is None:
+            x, stream = self.ops.norm(x, self.attention_norm, self.eps), x
+        else:
+            x, stream = self.ops.add_norm(x, stream, self.attention_norm, self.eps)
+        x = self.attention(x, angles, backend, plan)
+        x, stream = self.ops.add_norm(x, stream, self.mlp_norm, self.eps)
+        return self.mlp(x), stream
 
     def destinations(self, prefix: str) -> Destinations:
-        yield f"{prefix}.input_layernorm.weight", self.attention_norm.weight
+        yield f"{prefix}.input_layernorm.weight", self.attention_norm
         yield from self.attention.destinations(f"{prefix}.self_attn")
-        yield f"{prefix}.post_attention_layernorm.weight", self.mlp_norm.weight
+        yield f"{prefix}.post_attention_layernorm.weight", self.mlp_norm
         yield from self.mlp.destinations(f"{prefix}.mlp")
 
 
@@ -114,12 +119,19 @@ class Decoder:
     """
 
     def __init__(
-        self, config: ModelConfig, max_positions: int, dtype: torch.dtype, device: torch.device
+        self,
+        config: ModelConfig,
+        max_positions: int,
+        dtype: torch.dtype,
+        device: torch.device,
+        ops: Ops | None = None,
     ) -> None:
         self.config = config
+        self.ops = ops or TorchOps()
         self.embedding = torch.empty(config.vocab_size, config.hidden_size, dtype=dtype, device=device)
-        self.layers = [DecoderLayer(config, layer, dtype, device) for layer in range(config.num_layers)]
-        self.norm = RMSNorm(config.hidden_size, config.norm_eps, dtype, device)
+        layers = range(config.num_layers)
+        self.layers = [DecoderLayer(config, layer, dtype, device, self.ops) for layer in layers]
+        self.norm = torch.empty(config.hidden_size, dtype=dtype, device=device)
         self.head = Linear(config.hidden_size, config.vocab_size, False, dtype, device)
         if config.tie_embeddings:
             self.head.weight = self.embedding
@@ -127,7 +139,7 @@ class Decoder:
 
     def destinations(self) -> dict[str, Tensor]:
         """The place of each tensor of a Hugging Face checkpoint, by its name there."""
-        places = {"model.embed_tokens.weight": self.embedding, "model.norm.weight": self.norm.weight}
+        places = {"model.embed_tokens.weight": self.embedding, "model.norm.weight": self.norm}
         for index, layer in enumerate(self.layers):
             places.update(layer.destinations(f"model.layers.{index}"))
         if not self.config.tie_embeddings:
@@ -147,16 +159,19 @@ class Decoder:
         positions: Tensor,
         backend: AttentionBackend,
         plan: AttentionPlan,
-        emitting: Tensor,
+        emitting: Tensor | None,
     ) -> Tensor:
         """Scores of the token after each of ``emitting`` (C2.91, C2.93).
 
         ``input_ids`` and ``positions`` are int64, shape [tokens]; ``emitting`` holds
-        indices into them. Writes the tokens' K and V through ``backend``. The result
-        has the model's type and shape [emitting, vocab].
+        indices into them, ``None`` stands for all. Writes the tokens' K and V through
+        ``backend``. The result has the model's type and shape [emitting, vocab].
         """
-        x = F.embedding(input_ids, self.embedding)
-        cos_sin = self.rotary[positions]
+        x, stream = F.embedding(input_ids, self.embedding), None
+        angles = self.rotary[positions]
         for layer in self.layers:
-            x = layer(x, cos_sin, backend, plan)
-        return self.head(self.norm(x[emitting]))
+            x, stream = layer(x, stream, angles, backend, plan)
+        assert stream is not None
+        if emitting is not None:
+            x, stream = x[emitting], stream[emitting]
+        return self.head(self.ops.add_norm(x, stream, self.norm, self.config.norm_eps)[0])
