@@ -60,6 +60,12 @@ def _checked_directory(path: Path) -> Path:
     return path
 
 
+def _complete(path: Path) -> Path:
+    """A download that was broken off leaves a directory behind, too."""
+    weight_files(path)
+    return _checked_directory(path)
+
+
 def _from_hub(name: str) -> Path:
     try:
         from huggingface_hub import snapshot_download
@@ -67,11 +73,9 @@ def _from_hub(name: str) -> Path:
         raise ModelError(f"{name} is no path, and huggingface_hub is not installed; {REMEDY}.") from None
     # Not in the cache, or only in part: which error says so varies between versions of the hub's client.
     with contextlib.suppress(Exception):
-        path = Path(snapshot_download(name, allow_patterns=HUB_FILES, local_files_only=True))
-        weight_files(path)
-        return _checked_directory(path)
+        return _complete(Path(snapshot_download(name, allow_patterns=HUB_FILES, local_files_only=True)))
     try:
-        return _checked_directory(Path(snapshot_download(name, allow_patterns=HUB_FILES)))
+        return _complete(Path(snapshot_download(name, allow_patterns=HUB_FILES)))
     except ModelError:
         raise
     except Exception as error:  # The hub's client raises a dozen kinds of its own and of its HTTP library.

@@ -61,6 +61,6 @@ def dummy_weights(decoder: Decoder, seed: int = 0) -> None:
             if name.endswith("norm.weight"):
                 place.fill_(1)
                 continue
-            generator = torch.Generator(place.device).manual_seed(seed << 32 | zlib.crc32(name.encode()))
+            generator = torch.Generator(place.device).manual_seed(zlib.crc32(f"{seed} {name}".encode()))
             place.normal_(0, DUMMY_SPREAD, generator=generator)
     decoder.freeze()
