@@ -204,6 +204,18 @@ def test_c5_118_a_prefix_outlives_its_request(make_rig: Any) -> None:
     rig.assert_all_free()
 
 
+def test_a_prompt_is_shared_as_soon_as_it_is_computed(make_rig: Any) -> None:
+    rig = make_rig(overlap=False)
+    rig.send(0, [5] * 9, max_tokens=20)
+    rig.round()
+    rig.send(1, [5] * 9, max_tokens=20)
+    rig.round()
+    assert [batch.cached_lens.tolist() for batch in rig.engine.batches] == [[0], [8]]
+    rig.round(12)
+    # What is generated is shared at the end.
+    assert rig.scheduler.cache_manager.prefix_cache.match(rig.scheduler.requests[0].token_ids).pages[2:] == []
+
+
 def test_the_naive_cache_keeps_nothing(make_rig: Any) -> None:
     rig = make_rig(cache="naive")
     for uid in (0, 1):
