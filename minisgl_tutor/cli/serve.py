@@ -164,6 +164,12 @@ def serve(
             metavar="FILE", rich_help_panel=STUDY, help="Record the run to a file that trace can replay."
         ),
     ] = None,
+    record_messages: Annotated[
+        bool,
+        typer.Option(
+            "--record-messages", rich_help_panel=STUDY, help="Record every message as well."
+        ),
+    ] = False,
     log_level: Annotated[
         LogLevel, typer.Option(rich_help_panel=STUDY, help="What the log tells.")
     ] = LogLevel.info,
@@ -192,6 +198,7 @@ def serve(
         scheduler=SchedulerConfig(prefill_budget, cache.value, overlap, seed),
         gaps=_known_gaps(gap or []),
         record=_writable(record),
+        record_messages=record_messages,
         log_level="debug" if context.obj else log_level.value,
     )
     _need_engine()

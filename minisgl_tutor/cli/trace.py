@@ -23,7 +23,7 @@ def trace(
     fixed: Annotated[bool, typer.Option("--fixed", help="Without any gap: the classes as they are.")] = False,
     gap: Annotated[
         list[str] | None,
-        typer.Option(help="With this gap alone; repeat for more. A chapter is played with `reference`, all of them."),
+        typer.Option(help="With this gap alone (repeatable). A chapter has `reference`: all of them."),
     ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print JSON Lines.")] = False,
     from_step: Annotated[int, typer.Option(min=1, help="Begin to print at this step.")] = 1,

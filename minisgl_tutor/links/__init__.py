@@ -4,7 +4,7 @@ Both carry the same bytes behind the same four interfaces (``base``), so a
 component cannot tell which it is bound to.
 """
 
-from .base import AsyncPull, AsyncPush, LinkObserver, SyncPull, SyncPush
+from .base import AsyncPull, AsyncPush, LinkObserver, NoObserver, SyncPull, SyncPush
 from .memory import MemoryAsyncPull, MemoryAsyncPush, MemoryChannel, MemoryPull, MemoryPush
 
 __all__ = [
@@ -16,6 +16,7 @@ __all__ = [
     "MemoryChannel",
     "MemoryPull",
     "MemoryPush",
+    "NoObserver",
     "SyncPull",
     "SyncPush",
 ]

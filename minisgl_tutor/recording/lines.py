@@ -153,9 +153,9 @@ def read_recording(path: Path) -> Recording:
             lines = list(_read_lines(path, file))
     except OSError as error:
         raise RecordingError(f"{path} cannot be read: {error.strerror or error}") from error
-    if not lines or not isinstance(lines[0], Header):
+    header, rest = (lines[0], lines[1:]) if lines else (None, [])
+    if not isinstance(header, Header):
         raise RecordingError(f"{path} is not a recording: its first line is not a recording's header")
-    header, *rest = lines
     if header.version != VERSION:
         raise RecordingError(
             f"{path} has recording version {header.version}; this program plays version {VERSION}"

@@ -19,6 +19,7 @@ from typing import Any
 import msgspec
 
 from ..engine.base import Engine, EngineInfo, ForwardBatch, ForwardOutput
+from ..links import LinkObserver, NoObserver
 from ..message import AbortBackendMsg, Message, UserMsg
 from ..message.codec import Single
 from .lines import (
@@ -43,20 +44,24 @@ Stamp = Callable[[int], tuple[str, int]]
 
 @dataclass(frozen=True)
 class RecordTarget:
-    """The file of a recording, and the monotonic time at which it began. Shared by the server's processes."""
+    """The file of a recording, and the monotonic time at which it began. Shared by the server's processes.
+
+    With ``messages`` every message is recorded as well.
+    """
 
     path: str
     start_ns: int
+    messages: bool = False
 
     @classmethod
-    def create(cls, path: Path) -> RecordTarget:
+    def create(cls, path: Path, messages: bool = False) -> RecordTarget:
         """An empty file.
 
         Raises:
             OSError: it cannot be written.
         """
         path.write_bytes(b"")
-        return cls(str(path.resolve()), time.monotonic_ns())
+        return cls(str(path.resolve()), time.monotonic_ns(), messages)
 
 
 class RecordFile:
@@ -141,15 +146,17 @@ class _RecordedExchange:
 
 
 class RecordingObserver:
-    """Records when requests and aborts reach the scheduler."""
+    """Records when requests and aborts reach the scheduler. ``log`` is told, too."""
 
-    def __init__(self, file: RecordFile) -> None:
+    def __init__(self, file: RecordFile, log: LinkObserver) -> None:
         self._file = file
+        self._log = log
 
     def sent(self, link: str, msg: Message) -> None:
         pass
 
     def received(self, link: str, msgs: list[Single]) -> None:
+        self._log.received(link, msgs)
         users = [msg.uid for msg in msgs if isinstance(msg, UserMsg)]
         aborts = [msg.uid for msg in msgs if isinstance(msg, AbortBackendMsg)]
         self._file.write(ArriveLine(self._file.now_us(), users, aborts))
@@ -158,8 +165,8 @@ class RecordingObserver:
 class MessageLog:
     """Records every message that one component takes in."""
 
-    def __init__(self, file: RecordFile, receiver: str) -> None:
-        self._file = file
+    def __init__(self, target: RecordTarget, receiver: str) -> None:
+        self._file = RecordFile(target)
         self._receiver = receiver
 
     def sent(self, link: str, msg: Message) -> None:
@@ -170,6 +177,11 @@ class MessageLog:
         for msg in msgs:
             fields = {"type": type(msg).__name__, **msgspec.to_builtins(msg)}
             self._file.write(HopLine(now, self._receiver, fields))
+
+
+def message_log(target: RecordTarget | None, receiver: str) -> LinkObserver:
+    """Who watches the incoming link of ``receiver``: nobody, unless messages are recorded."""
+    return NoObserver() if target is None or not target.messages else MessageLog(target, receiver)
 
 
 class RecordingEngine:

@@ -21,7 +21,7 @@ from fastapi import FastAPI
 from setproctitle import setproctitle
 
 from ..links.zmq_queue import ZmqAsyncPullQueue, ZmqAsyncPushQueue
-from ..recording.recorder import RecordFile, RecordingApp, RecordTarget
+from ..recording.recorder import RecordFile, RecordingApp, RecordTarget, message_log
 from .addresses import Addresses, private_directory
 from .announce import Announcer
 from .api_server import create_app, fresh_stamp
@@ -75,7 +75,7 @@ def run_api_server(
         state = build_frontend(
             server_args,
             [ZmqAsyncPushQueue(address, "tokenizer") for address in addresses.tokenizers],
-            ZmqAsyncPullQueue(addresses.frontend, "frontend"),
+            ZmqAsyncPullQueue(addresses.frontend, "frontend", message_log(record, "api")),
         )
         start_subprocess(children, addresses)
         announcer.starting(children.names)

@@ -31,8 +31,9 @@ class ServerArgs:
     that ships with the package. Sizes of ``None`` are chosen from the model and
     the machine. ``num_tokenizer`` 0 shares one worker with the detokenizer.
     ``backlog_limit`` bounds the replies that may wait for one client that does
-    not read. ``record`` names a file that the run is recorded to. ``step_ms``
-    slows a step of the model down to that many milliseconds.
+    not read. ``record`` names a file that the run is recorded to, with every
+    message if ``record_messages`` says so. ``step_ms`` slows a step of the model
+    down to that many milliseconds.
     """
 
     model: str | None = None
@@ -51,6 +52,7 @@ class ServerArgs:
     scheduler: SchedulerConfig = SchedulerConfig()
     gaps: tuple[str, ...] = ()
     record: str | None = None
+    record_messages: bool = False
     step_ms: int = 0
     log_level: Literal["debug", "info", "warning", "error"] = "info"
 

@@ -189,6 +189,7 @@ class FrontendManager:
             RequestFailed: the request ended with an error before anything was sent.
         """
         first = True
+        ending: list[dict[str, Any]] = []
         async with aclosing(self.wait_for_ack(uid)) as replies:
             async for ack in replies:
                 if isinstance(ack, ErrorReply):
@@ -199,10 +200,10 @@ class FrontendManager:
                 yield event(form.chunk(ack.incremental_output, first))
                 first = False
                 if ack.finished:
+                    ending = form.ending(ack)
                     break
-        yield event(form.end(ack.finish_reason))
-        if form.include_usage:
-            yield event(form.usage(ack.usage or Usage()))
+        for body in ending:
+            yield event(body)
         yield DONE
         logger.debug("finished streaming to user %s", uid)
 
@@ -268,5 +269,6 @@ class FrontendManager:
         if self._listener is not None:
             self._listener.cancel()
             await asyncio.gather(self._listener, return_exceptions=True)
-        for link in (*self.send_tokenizers, self.recv_tokenizer):
+        for link in self.send_tokenizers:
             link.close()
+        self.recv_tokenizer.close()

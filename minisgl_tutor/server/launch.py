@@ -21,12 +21,17 @@ from typing import TYPE_CHECKING
 
 from ..engine.process import prepare_process
 from ..engine.slow import SlowEngine
-from ..links import LinkObserver
 from ..links.zmq_queue import ZmqPullQueue, ZmqPushQueue
 from ..models.errors import ModelError
 from ..models.resolve import resolve_model
 from ..recording import VERSION, Header
-from ..recording.recorder import RecordFile, RecordingEngine, RecordingObserver, RecordTarget
+from ..recording.recorder import (
+    RecordFile,
+    RecordingEngine,
+    RecordingObserver,
+    RecordTarget,
+    message_log,
+)
 from ..tokenizer.server import tokenize_worker
 from .addresses import Addresses
 from .build import build_scheduler, build_tokenize_worker
@@ -64,7 +69,8 @@ def launch_server(server_args: ServerArgs, run_shell: bool = False) -> int:
             workers[f"minisgl-tokenizer-{i}"] = addresses.tokenizers[i]
         for name, address in workers.items():
             links = (address, addresses.scheduler, addresses.frontend)
-            children.start(name, tokenize_worker, *links, str(model_dir), build_worker)
+            observe = partial(message_log, target, name.removeprefix("minisgl-").removesuffix("-0"))
+            children.start(name, tokenize_worker, *links, str(model_dir), build_worker, observe)
 
     return run_api_server(server_args, start_subprocess, run_shell=run_shell, record=target)
 
@@ -105,13 +111,13 @@ def _run_scheduler(
 
     engine: Engine = build_engine(replace(args, model=str(model_dir)))
     eos_token_ids = load_eos_token_ids(model_dir, load_tokenizer(model_dir))
-    observer: LinkObserver | None = None
+    observer = message_log(record, "scheduler")
     if args.step_ms:
         engine = SlowEngine(engine, args.step_ms)
     if record is not None:
         file = RecordFile(record)
         file.write(_header(args, engine.info, eos_token_ids))
-        engine, observer = RecordingEngine(engine, file), RecordingObserver(file)
+        engine, observer = RecordingEngine(engine, file), RecordingObserver(file, observer)
     scheduler = build_scheduler(
         args,
         engine,
@@ -127,7 +133,7 @@ def _record_target(args: ServerArgs) -> RecordTarget | None:
     if args.record is None:
         return None
     try:
-        return RecordTarget.create(Path(args.record))
+        return RecordTarget.create(Path(args.record), args.record_messages)
     except OSError as error:
         raise StartError(
             f"{args.record} cannot be written ({error.strerror}); give --record another"

@@ -14,7 +14,7 @@ from typing import Annotated, Any
 import msgspec
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
-from ..message import ErrorReply, FinishReason, SamplingParams, Usage
+from ..message import ErrorReply, FinishReason, SamplingParams, Usage, UserReply
 
 MAX_TOKENS_LIMIT = 2**31 - 1
 
@@ -136,13 +136,13 @@ class ResponseForm:
         """A piece of the answer. The first of a chat has the role as well (C5.92 to C5.94)."""
         return self._chunk(self._piece(text, first), None)
 
-    def end(self, reason: FinishReason | None) -> dict[str, Any]:
-        """The piece that tells why the answer ended (C5.96)."""
-        return self._chunk({"delta": {}} if self.chat else {"text": ""}, reason)
-
-    def usage(self, usage: Usage) -> dict[str, Any]:
-        """The piece with the token counts and no choice, sent on request."""
-        return {**self._head(streaming=True), "choices": [], "usage": _usage(usage)}
+    def ending(self, last: UserReply) -> list[dict[str, Any]]:
+        """Behind the last text: why the answer ended (C5.96) and, on request, the token counts without a choice."""
+        end = self._chunk({"delta": {}} if self.chat else {"text": ""}, last.finish_reason)
+        if not self.include_usage:
+            return [end]
+        usage = _usage(last.usage or Usage())
+        return [end, {**self._head(streaming=True), "choices": [], "usage": usage}]
 
     def whole(self, answer: Completed) -> dict[str, Any]:
         """The answer in one piece."""

@@ -13,7 +13,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 
-from ..links import SyncPull, SyncPush
+from ..links import LinkObserver, SyncPull, SyncPush
 from ..links.zmq_queue import ZmqPullQueue, ZmqPushQueue
 from ..message import (
     AbortBackendMsg,
@@ -120,11 +120,13 @@ def tokenize_worker(
     frontend_address: str,
     model_path: str,
     build: BuildWorker,
+    observe: Callable[[], LinkObserver],
     ready: Callable[[], None],
 ) -> None:
     """A tokenizer or detokenizer process (C2.15): receives at ``recv_address`` until it is killed.
 
-    ``build`` makes the worker, of the classes that the whole server is made of.
+    ``build`` makes the worker, of the classes that the whole server is made of;
+    ``observe`` makes who watches its incoming link.
     ``ready`` is called once messages can be taken.
 
     Raises:
@@ -132,7 +134,7 @@ def tokenize_worker(
     """
     worker = build(
         load_tokenizer(model_path),
-        ZmqPullQueue(recv_address, "tokenizer"),
+        ZmqPullQueue(recv_address, "tokenizer", observe()),
         ZmqPushQueue(backend_address, "scheduler"),
         ZmqPushQueue(frontend_address, "frontend"),
     )

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Protocol
 
 from fastapi import FastAPI
@@ -100,7 +101,7 @@ class Stage:
         self._front_inbox = MemoryChannel(f">{FRONT}", self.tracer, on_arrival=self._front_arrival)
         self._scheduler_inbox = MemoryChannel(">scheduler", self.tracer, on_arrival=self._work.set)
         self._worker_inboxes = {
-            name: MemoryChannel(f">{name}", self.tracer, on_arrival=lambda name=name: self._run_worker(name))
+            name: MemoryChannel(f">{name}", self.tracer, on_arrival=partial(self._run_worker, name))
             for name in (*names, "detokenizer")
         }
         self.workers = {

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from tokenizers import Tokenizer as LibraryTokenizer
 
+from minisgl_tutor.links import NoObserver
 from minisgl_tutor.links.zmq_queue import ZmqPullQueue, ZmqPushQueue
 from minisgl_tutor.message import DetokenizeMsg, SamplingParams, TokenizeMsg, UserMsg, UserReply
 from minisgl_tutor.server.build import build_tokenize_worker
@@ -24,7 +25,7 @@ def test_a_process_does_both_jobs(byte_library: LibraryTokenizer, tmp_path: Path
     ready = context.Event()
     build = partial(build_tokenize_worker, ServerArgs())
     process = context.Process(
-        target=tokenize_worker, args=(inbox, backend, frontend, str(tmp_path), build, ready.set)
+        target=tokenize_worker, args=(inbox, backend, frontend, str(tmp_path), build, NoObserver, ready.set)
     )
     process.start()
     try:
