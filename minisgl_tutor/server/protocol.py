@@ -137,7 +137,7 @@ class ResponseForm:
         return self._chunk(self._piece(text, first), None)
 
     def ending(self, last: UserReply) -> list[dict[str, Any]]:
-        """Behind the last text: why the answer ended (C5.96) and, on request, the token counts without a choice."""
+        """What comes behind the last text: why it ended (C5.96) and, on request, the token counts."""
         end = self._chunk({"delta": {}} if self.chat else {"text": ""}, last.finish_reason)
         if not self.include_usage:
             return [end]
