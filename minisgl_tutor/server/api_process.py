@@ -23,7 +23,7 @@ from setproctitle import setproctitle
 from ..links.zmq_queue import ZmqAsyncPullQueue, ZmqAsyncPushQueue
 from ..recording.recorder import RecordFile, RecordingApp, RecordTarget, message_log
 from .addresses import Addresses, private_directory
-from .announce import Announcer
+from .announce import progress, ready_text
 from .api_server import create_app, fresh_stamp
 from .build import build_frontend
 from .children import Children, how_it_ended
@@ -33,16 +33,13 @@ from .port import bind_port, listen, url_of
 from .signals import StopSignals
 from .worker import Worker
 
+PARENT_NAME = "minisgl-api-server"
 GRACE_S = 3
 STOPPING = "the server is stopping"
 
 logger = logging.getLogger(__name__)
 
-
-PARENT_NAME = "minisgl-api-server"
-
 StartSubprocess = Callable[[Children, Addresses], None]
-AsgiApp = FastAPI | RecordingApp
 
 
 def run_api_server(
@@ -69,7 +66,6 @@ def run_api_server(
         bind_port(server_args.host, server_args.port) as sock,
         private_directory() as directory,
         Children(directory, server_args.log_level) as children,
-        Announcer() as announcer,
     ):
         addresses = Addresses.within(directory, server_args.num_tokenizer)
         state = build_frontend(
@@ -78,23 +74,27 @@ def run_api_server(
             ZmqAsyncPullQueue(addresses.frontend, "frontend", message_log(record, "api")),
         )
         start_subprocess(children, addresses)
-        announcer.starting(children.names)
-        interrupt = children.wait_ready(signals, announcer.ready)
+        interrupt = _wait_ready(children, signals)
         if interrupt is not None:
             return 128 + interrupt
-        url, model = url_of(sock), server_args.served_model
-        process = ApiProcess(
-            _build_app(state, model, record),
-            state,
-            children,
-            signals,
-            opened=lambda: announcer.serving(url, model),
-            shell=[sys.executable, "-m", "minisgl_tutor", "chat", "--url", url] if run_shell else [],
-        )
-        return asyncio.run(process.serve(sock))
+        app = _build_app(state, server_args.served_model, record)
+        greeting = ready_text(url_of(sock), server_args.served_model)
+        shell = [sys.executable, "-m", "minisgl_tutor", "chat", "--url", url_of(sock)] if run_shell else []
+        return asyncio.run(ApiProcess(app, state, children, signals, greeting, shell).serve(sock))
 
 
-def _build_app(state: FrontendManager, model: str, record: RecordTarget | None) -> AsgiApp:
+def _wait_ready(children: Children, signals: StopSignals) -> signal.Signals | None:
+    waiting = children.names
+    with progress(f"starting {', '.join(waiting)}") as update:
+
+        def tell(name: str) -> None:
+            waiting.remove(name)
+            update(f"{name} is ready; still starting: {', '.join(waiting) or 'none'}")
+
+        return children.wait_ready(signals, tell)
+
+
+def _build_app(state: FrontendManager, model: str, record: RecordTarget | None) -> FastAPI | RecordingApp:
     app = create_app(state, model)
     if record is None:
         return app
@@ -106,26 +106,27 @@ def _build_app(state: FrontendManager, model: str, record: RecordTarget | None) 
 class ApiProcess:
     """One serving of the API, from the workers' readiness to its end.
 
-    ``opened`` is called once clients can connect. ``shell``, if given, is a
-    command that runs in this terminal meanwhile; its end is the server's, and
-    Ctrl+C is meant for it alone.
+    ``greeting`` is printed once clients are served. ``shell``, if given, is a
+    command that then runs in this terminal; its end is the server's, and Ctrl+C
+    is meant for it alone.
     """
 
     def __init__(
         self,
-        app: AsgiApp,
+        app: FastAPI | RecordingApp,
         state: FrontendManager,
         children: Children,
         signals: StopSignals,
-        opened: Callable[[], None],
+        greeting: str,
         shell: Sequence[str] = (),
     ) -> None:
         self._state = state
         self._children = children
         self._signals = signals
+        self._greeting = greeting
         self._shell = shell
         self._status = 0
-        self._http = _Uvicorn(app, opened)
+        self._http = _Uvicorn(app)
 
     async def serve(self, sock: socket.socket) -> int:
         """Serves on a bound socket.
@@ -143,12 +144,11 @@ class ApiProcess:
         loop.add_reader(self._signals.fileno(), self._on_signal, serving)
         for sentinel, worker in self._children.sentinels.items():
             loop.add_reader(sentinel, self._on_death, sentinel, worker, serving)
-        shell = asyncio.create_task(self._run_shell(), name="shell") if self._shell else None
+        greeting = asyncio.create_task(self._greet(), name="greeting")
         with suppress(asyncio.CancelledError):
             await serving
-        if shell is not None:
-            shell.cancel()
-            await asyncio.gather(shell, return_exceptions=True)
+        greeting.cancel()
+        await asyncio.gather(greeting, return_exceptions=True)
         await self._state.close()
         return self._status
 
@@ -173,6 +173,13 @@ class ApiProcess:
         self._status = 1
         self._stop(f"a part of the server is gone: {ending}")
 
+    async def _greet(self) -> None:
+        await self._http.opened.wait()
+        print(self._greeting, flush=True)
+        if self._shell:
+            await self._run_shell()
+            self._stop(STOPPING)
+
     async def _run_shell(self) -> None:
         process = await asyncio.create_subprocess_exec(*self._shell)
         try:
@@ -181,7 +188,6 @@ class ApiProcess:
             if process.returncode is None:
                 process.terminate()
                 await process.wait()
-        self._stop(STOPPING)
 
     def _stop(self, reason: str) -> None:
         self._http.close_port()
@@ -190,11 +196,11 @@ class ApiProcess:
 
 
 class _Uvicorn(uvicorn.Server):
-    """uvicorn without its own handling of signals. ``opened`` is called when clients can connect."""
+    """uvicorn without its own handling of signals. ``opened`` is set once clients are served."""
 
-    def __init__(self, app: AsgiApp, opened: Callable[[], None]) -> None:
+    def __init__(self, app: FastAPI | RecordingApp) -> None:
         super().__init__(uvicorn.Config(app, log_config=None, ws="none", timeout_graceful_shutdown=GRACE_S))
-        self._opened = opened
+        self.opened = asyncio.Event()
         self.servers = []
 
     @contextmanager
@@ -203,7 +209,7 @@ class _Uvicorn(uvicorn.Server):
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
-        self._opened()
+        self.opened.set()
 
     def close_port(self) -> None:
         for server in self.servers:

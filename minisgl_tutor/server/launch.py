@@ -69,7 +69,7 @@ def launch_server(server_args: ServerArgs, run_shell: bool = False) -> int:
             workers[f"minisgl-tokenizer-{i}"] = addresses.tokenizers[i]
         for name, address in workers.items():
             links = (address, addresses.scheduler, addresses.frontend)
-            observe = partial(message_log, target, name.removeprefix("minisgl-").removesuffix("-0"))
+            observe = partial(message_log, target, name.removeprefix("minisgl-").replace("detokenizer-0", "detokenizer"))
             children.start(name, tokenize_worker, *links, str(model_dir), build_worker, observe)
 
     return run_api_server(server_args, start_subprocess, run_shell=run_shell, record=target)
@@ -84,10 +84,15 @@ def find_model(args: ServerArgs) -> Path:
     Raises:
         StartError: the model cannot be had.
     """
+    from .announce import progress
+
     try:
         if args.model is None or Path(args.model).expanduser().is_dir():
             return resolve_model(args.model)
-        with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
+        with (
+            progress(f"preparing {args.model}, which may take minutes the first time"),
+            ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool,
+        ):
             return pool.submit(resolve_model, args.model, args.dtype).result()
     except ModelError as error:
         raise StartError(str(error)) from None

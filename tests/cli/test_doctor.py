@@ -124,7 +124,7 @@ def test_doctor_looks_at_torch_without_importing_it() -> None:
     program = (
         "import sys\nfrom minisgl_tutor.cli.checks import examine\n"
         "found = {finding.what: finding.fine for finding in examine()}\n"
-        "assert found['torch'] and found['Python']\n"
+        "assert 'torch' in found and found['Python']\n"
         "assert 'torch' not in sys.modules and 'transformers' not in sys.modules\n"
     )
     subprocess.run([sys.executable, "-c", program], check=True)

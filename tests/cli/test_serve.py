@@ -32,6 +32,7 @@ class Launches:
 @pytest.fixture
 def launches(monkeypatch: pytest.MonkeyPatch) -> Launches:
     fake = Launches()
+    monkeypatch.setattr("minisgl_tutor.cli.serve.find_spec", lambda name: name)
     monkeypatch.setattr(launch, "launch_server", fake)
     return fake
 
