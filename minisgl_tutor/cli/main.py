@@ -11,8 +11,11 @@ import typer
 
 from .. import __version__
 from .chat import chat
+from .check import check
 from .doctor import doctor
+from .exercises import exercises
 from .serve import serve
+from .start import start
 from .trace import trace
 
 OWN_OPTIONS = {"--help", "-h", "--version", "--verbose", "--install-completion", "--show-completion"}
@@ -23,10 +26,8 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-app.command()(serve)
-app.command()(trace)
-app.command()(chat)
-app.command()(doctor)
+for command in (serve, chat, trace, exercises, start, check, doctor):
+    app.command()(command)
 
 
 def _print_version(wanted: bool) -> None:

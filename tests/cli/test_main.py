@@ -30,7 +30,7 @@ def test_help_names_the_commands_and_imports_nothing_heavy() -> None:
         "print('imported:', *sorted(heavy))"
     )
     shown = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout
-    for command in ("serve", "trace", "chat", "doctor"):
+    for command in ("serve", "chat", "trace", "exercises", "start", "check", "doctor"):
         assert f" {command} " in shown
     assert shown.splitlines()[-1] == "imported:"
 
