@@ -13,7 +13,7 @@ from ..resources import model_dir
 from ..server.frontend import FrontendManager
 from ..tokenizer.load import TokenizerNotFound, load_eos_token_ids, load_tokenizer
 from . import verdict
-from .judge import Check, Fault, Violation, judge
+from .judge import Check, Fault, Violation, check_of, judge
 from .lifecycle import schedules
 from .rigs import Rig
 from .runner import CheckFailed, ReaderStopped, Runner, running
@@ -25,7 +25,7 @@ from .verdict import Verdict
 from .wire import Observation, StageJob, StepSeen, StepsJob
 
 # What cannot be played to its end cannot be traced either.
-NOT_TRACED = (Fault.STUCK, Fault.POLLS, Fault.BLOCKS, Fault.THREAD)
+NOT_TRACED = (Fault.STUCK, Fault.POLLS, Fault.THREAD)
 
 
 @dataclass(frozen=True)
@@ -91,9 +91,9 @@ class _Checking:
     def _failed(self, found: list[Violation]) -> Verdict:
         found.sort(key=Violation.order)
         first = found[0]
-        others = list(dict.fromkeys(each.check.value for each in found if each.check is not first.check))
         with suppress(ReaderStopped):
             first = shortest(first, self._tried)
+        others = list(dict.fromkeys(each.check.value for each in found if each.check is not first.check))
         look = say("from-the-start")
         with suppress(ReaderStopped):
             look = self._look(first)
@@ -107,7 +107,7 @@ class _Checking:
         if stop.kind != "stuck" or schedule is None:
             kind = "stuck-loading" if stop.kind == "stuck" else stop.kind
             return verdict.stopped(self._place.exercise, kind, stop.values, schedule, printed)
-        check = _check_of(schedule)
+        check = check_of(schedule, Fault.STUCK)
         first = Violation(check, Fault.STUCK, schedule, 0, 0, {"uid": "0", **stop.values})
         look = say("from-the-start")
         return verdict.failed(
@@ -147,12 +147,6 @@ def _scorer() -> Scorer:
         raise CheckFailed(f"{error}; install minisgl-tutor again") from error
     rig = Rig(FrontendManager, tokenizer)
     return Scorer(tokenizer, load_eos_token_ids(model_dir(), tokenizer), lambda job: rig.play(job, ""))
-
-
-def _check_of(schedule: Schedule) -> Check:
-    from .judge import check_of
-
-    return check_of(schedule, 0, Fault.STUCK)
 
 
 def _step(steps: list[StepSeen], first: Violation) -> int:

@@ -20,6 +20,9 @@ QUIET_STEPS = 12
 """How long the desk goes on after the last reply, for clients that read slowly."""
 
 BACKLOG = 4096
+LINK_IS_DOWN = "the link to the tokenizer is down"
+UNENCODABLE = "Encoding objects of type object is unsupported"
+"""What msgspec says."""
 
 
 class Desk:
@@ -28,6 +31,7 @@ class Desk:
     def __init__(self, job: DeskJob, cls: type[FrontendManager], witness: Witness) -> None:
         self.kept: list[list[str]] = [[] for _ in job.clients]
         self.elsewhere: list[list[str]] = [[] for _ in job.clients]
+        witness.injected |= {LINK_IS_DOWN, UNENCODABLE}
         self._job = job
         self._cls = cls
         self._witness = witness
@@ -111,7 +115,7 @@ class Desk:
             index = self._asking.get()
             self._witness.uids[index] = msg.uid
             if self._job.clients[index].unsent:
-                raise ConnectionError("the link to the tokenizer is down")
+                raise ConnectionError(LINK_IS_DOWN)
             self._to_come[index] = list(self._job.clients[index].replies)
         elif isinstance(msg, AbortMsg):
             index = self._client_of(msg.uid)

@@ -57,9 +57,9 @@ class Fault(StrEnum):
     NEVER_ENDS = "never-ends"
     WRONG_ANSWER = "wrong-answer"
     LATE_ANSWER = "late-answer"
+    NOTICED_LATE = "noticed-late"
     ABORT_MISSING = "abort-missing"
     ABORT_EXTRA = "abort-extra"
-    NOTICED_LATE = "noticed-late"
     KEPT = "kept"
     COMES_BACK = "comes-back"
     TASKS_LEFT = "tasks-left"
@@ -87,59 +87,60 @@ class Violation(msgspec.Struct, frozen=True):
 def judge(schedule: Schedule, whole: Observation, seen: Observation) -> list[Violation]:
     """All that is wrong in ``seen``. ``whole``: the same clients of the server's own class, none leaving."""
     found: list[Violation] = []
-    for index, client in enumerate(schedule.clients):
-        for fault, t_us, values in _faults(index, client, schedule, whole, seen):
-            check = check_of(schedule, index, fault)
-            found.append(
-                Violation(check, fault, schedule, index, t_us, {"uid": _name(seen, index), **values})
-            )
+    for index in range(len(schedule.clients)):
+        for fault, t_us, values in _faults(index, schedule, whole, seen):
+            named = {"uid": _name(seen, index), **values}
+            found.append(Violation(check_of(schedule, fault), fault, schedule, index, t_us, named))
     return found
 
 
-def check_of(schedule: Schedule, index: int, fault: Fault) -> Check:
-    """The check that a fault of one client's request belongs to."""
-    client = schedule.clients[index]
-    if index == 0 and schedule.extra is Extra.ANOTHER_REPLY:
-        return Check.FINISHED_THEN_MORE
-    if index == 0 and schedule.extra is Extra.LATE_REPLIES and fault is not Fault.KEPT:
+def check_of(schedule: Schedule, fault: Fault) -> Check:
+    """The check that a fault belongs to: by how the one client's request ends, or ``neighbours``."""
+    if len(schedule.clients) > 1:
+        return Check.NEIGHBOURS
+    if fault is Fault.COMES_BACK:
         return Check.LATE_REPLIES
-    if index == 0 and schedule.extra in (Extra.ABORT_FIRST, Extra.ABORT_AFTER, Extra.ABORT_AT_END):
-        return Check.ABORT_MEETS_END
-    match client.ending:
-        case Ending.STAYS:
-            spoilt = fault in (Fault.RAISED, Fault.NEVER_ENDS, Fault.WRONG_ANSWER, Fault.LATE_ANSWER)
-            if spoilt and len(schedule.clients) > 1:
-                return Check.NEIGHBOURS
-            return Check.END_STREAMING if client.stream else Check.END_WHOLE
-        case Ending.LEAVES_AT_END:
+    match schedule.extra:
+        case Extra.ANOTHER_REPLY:
+            return Check.FINISHED_THEN_MORE
+        case Extra.LATE_REPLIES if fault not in (Fault.KEPT, Fault.NOTICED_LATE, Fault.ABORT_MISSING):
+            return Check.LATE_REPLIES
+        case Extra.ABORT_FIRST | Extra.ABORT_AFTER | Extra.ABORT_AT_END:
             return Check.ABORT_MEETS_END
-        case Ending.LEAVES_WAITING if client.stream:
-            return Check.LEAVE_WAITING
-        case Ending.LEAVES_WAITING:
-            return Check.LEAVE_WHOLE
-        case Ending.LEAVES_WRITING if schedule.spec == "2.4":
-            return Check.WRITE_FAILS
-        case Ending.LEAVES_WRITING | Ending.LEAVES_STUCK:
-            return Check.LEAVE_DELIVERING
-        case Ending.UNSENT:
-            return Check.SEND_FAILS
-        case Ending.UNENCODABLE:
-            return Check.ENCODER_FAILS
-    return Check.ERROR_REPLY
+    return _CHECKS[_kind(schedule)]
+
+
+def _kind(schedule: Schedule) -> tuple[Ending, bool]:
+    client = schedule.clients[0]
+    newer = client.ending is Ending.LEAVES_WRITING and schedule.spec == "2.4"
+    return client.ending, newer if client.ending is Ending.LEAVES_WRITING else client.stream
+
+
+# By ending and whether it is a stream; for one that leaves as it is written to, whether that raises.
+_CHECKS = {
+    (Ending.STAYS, True): Check.END_STREAMING,
+    (Ending.STAYS, False): Check.END_WHOLE,
+    (Ending.LEAVES_WAITING, True): Check.LEAVE_WAITING,
+    (Ending.LEAVES_WAITING, False): Check.LEAVE_WHOLE,
+    (Ending.LEAVES_WRITING, False): Check.LEAVE_DELIVERING,
+    (Ending.LEAVES_WRITING, True): Check.WRITE_FAILS,
+    (Ending.LEAVES_STUCK, True): Check.LEAVE_DELIVERING,
+    **{(Ending.LEAVES_AT_END, stream): Check.ABORT_MEETS_END for stream in (True, False)},
+    **{(Ending.REFUSED, stream): Check.ERROR_REPLY for stream in (True, False)},
+    **{(Ending.BREAKS, stream): Check.ERROR_REPLY for stream in (True, False)},
+    **{(Ending.UNSENT, stream): Check.SEND_FAILS for stream in (True, False)},
+    **{(Ending.UNENCODABLE, stream): Check.ENCODER_FAILS for stream in (True, False)},
+}
 
 
 Found = tuple[Fault, int, dict[str, Any]]
 
 
-def _faults(
-    index: int, client: Client, schedule: Schedule, whole: Observation, observation: Observation
-) -> Iterator[Found]:
-    seen, reference = observation.clients[index], whole.clients[index]
+def _faults(index: int, schedule: Schedule, whole: Observation, observation: Observation) -> Iterator[Found]:
+    client, seen, reference = schedule.clients[index], observation.clients[index], whole.clients[index]
     if index == 0:
         yield from _of_all(observation)
-        if observation.stopped is not None:
-            return
-    elif observation.stopped is not None:
+    if observation.stopped is not None:
         return
     yield from _raised(client, seen)
     extra = schedule.extra if index == 0 else Extra.NOTHING
@@ -160,18 +161,21 @@ def _faults(
 
 
 def _of_all(observation: Observation) -> Iterator[Found]:
+    """What cannot be told to be the doing of one client's request."""
+    last_us = max(max(seen.app_us, seen.end_us) for seen in observation.clients)
     for blocked in observation.blocked:
-        yield Fault.BLOCKS, 0, _told(blocked)
+        yield Fault.BLOCKS, last_us, _told(blocked)
     stopped = observation.stopped
     if stopped is not None:
         kinds = {"Livelock": Fault.POLLS, "ThreadUsed": Fault.THREAD, "Deadlock": Fault.NEVER_ENDS}
         fault = kinds.get(stopped.text.partition(":")[0], Fault.RAISED)
-        yield fault, 0, {"what": "answer", **_told(stopped)}
+        yield fault, last_us, {"what": "answer", **_told(stopped)}
         return
     for raised in observation.background:
-        yield Fault.RAISED, 0, _told(raised)
-    if len(observation.waiting) > HELPERS:
-        yield Fault.TASKS_LEFT, 0, {"count": len(observation.waiting), "names": observation.waiting}
+        yield Fault.RAISED, last_us, _told(raised)
+    ended = all(seen.app != "running" for seen in observation.clients)
+    if ended and len(observation.waiting) > HELPERS:
+        yield Fault.TASKS_LEFT, last_us, {"count": len(observation.waiting), "names": observation.waiting}
 
 
 def _told(raised: Raised) -> dict[str, Any]:
@@ -208,14 +212,23 @@ def _answer(client: Client, extra: Extra, seen: Seen, reference: Seen) -> Iterat
 
 
 def _texts(seen: Seen, reference: Seen) -> dict[str, Any]:
-    return {"got": _shown(seen), "due": _shown(reference)}
+    same = 0
+    for same, (got, due) in enumerate(zip(seen.body, reference.body, strict=False)):
+        if got != due:
+            break
+    else:
+        same = min(len(seen.body), len(reference.body))
+    return {"got": _shown(seen, same), "due": _shown(reference, same)}
 
 
-def _shown(seen: Seen) -> str:
-    text = seen.body.decode(errors="replace")
-    pieces = [line for line in text.splitlines() if line.strip()]
-    shown = f"status {seen.status}, {len(pieces)} lines, {len(seen.body)} bytes, {seen.end}"
-    return shown if seen.status is not None else f"no answer, {seen.end}"
+def _shown(seen: Seen, same: int) -> str:
+    """The status and the body from shortly before its first difference on."""
+    if seen.status is None:
+        return "no status"
+    begin = max(0, same - 40)
+    text = seen.body[begin : same + 40].decode(errors="replace")
+    dots = ("..." if begin else "", "..." if same + 40 < len(seen.body) else "")
+    return f"status {seen.status}, {dots[0]}{text!r}{dots[1]}, {seen.end}"
 
 
 def _aborts(

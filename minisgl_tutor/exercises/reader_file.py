@@ -100,8 +100,8 @@ def line_in(path: Path, error: BaseException) -> int:
 
 
 def describe(error: BaseException) -> str:
-    """An exception in one short line."""
-    text = " ".join(str(error).split())
+    """The first line of what an exception says, and its type."""
+    text = str(error).partition("\n")[0].strip()
     return f"{type(error).__name__}: {text[:200]}" if text else type(error).__name__
 
 

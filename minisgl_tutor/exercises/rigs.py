@@ -22,7 +22,7 @@ from .desk import Desk
 from .wire import Observation, PlayJob, Raised, StageJob
 from .witness import Witness
 
-TURNS = 20_000
+TURNS = 2_000
 """Turns of the loop at one instant that are taken for polling; a play needs some tens."""
 
 

@@ -140,7 +140,7 @@ def least_replies(client: Client) -> int:
     if client.ending is Ending.LEAVES_AT_END:
         return 1
     if client.leaves:
-        return client.after + ANSWER_AFTER_LEAVING
+        return client.after + ANSWER_AFTER_LEAVING + (client.ending is Ending.LEAVES_STUCK)
     return client.after + 1
 
 

@@ -8,9 +8,9 @@ collector or by a reference count that falls to zero: only by code.
 from __future__ import annotations
 
 import asyncio
-import gc
 import re
 import sys
+import traceback
 from collections.abc import AsyncGenerator, Coroutine
 from pathlib import Path
 from types import ModuleType
@@ -19,18 +19,25 @@ from typing import Any
 from starlette.requests import Request
 
 from ..server.frontend import FrontendManager
-from ..server.protocol import Completed, ResponseForm
+from ..server.protocol import Completed, RequestFailed, ResponseForm
+from ..server.sse import ClientDisconnected
 from ..trace.asgi import Exchange
-from ..trace.clock import VirtualTimeLoop
+from ..trace.clock import VirtualTimeError, VirtualTimeLoop
 from .kept import Keeping
-from .reader_file import describe, line_in
+from .reader_file import MODULE, describe, line_in
 from .wire import Raised, Seen
+
+EXPECTED = (RequestFailed, ClientDisconnected, OSError, asyncio.CancelledError)
+"""What a request may end with."""
 
 OVER = ("completed", "truncated", "left")
 
 
 class Witness:
-    """One play's. ``file`` and ``module`` are the reader's, or null when the server's own class plays."""
+    """One play's. ``file`` and ``module`` are the reader's, or null when the server's own class plays.
+
+    ``injected``: what the exceptions say that the play itself raises.
+    """
 
     def __init__(self, file: Path | None, module: ModuleType | None) -> None:
         self.background: list[Raised] = []
@@ -38,6 +45,7 @@ class Witness:
         self.exchanges: dict[int, Exchange] = {}
         self.uids: dict[int, int] = {}
         self.finished = False
+        self.injected: set[str] = set()
         self._file = file
         self._module = module
         self._keeping: Keeping | None = None
@@ -132,11 +140,19 @@ class Witness:
 
     def _failed(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
         error = context.get("exception")
-        if not self.finished and error is not None:
+        if error is not None and not self.finished:
+            self._note(error)
+
+    def _note(self, error: BaseException) -> None:
+        if not isinstance(error, EXPECTED) and str(error) not in self.injected:
             self.background.append(self.raised(error))
 
     def raised(self, error: BaseException) -> Raised:
-        return Raised(describe(error), 0 if self._file is None else line_in(self._file, error))
+        line = 0 if self._file is None else line_in(self._file, error)
+        if isinstance(error, VirtualTimeError):
+            waiting = [each.line for each in error.waiting if each.module == MODULE]
+            return Raised(describe(error), line or (waiting[0] if waiting else 0))
+        return Raised(describe(error) if line else describe(error) + _place(error), line)
 
     def _line_in_text(self, trace: str) -> int:
         lines = re.findall(rf'File "{re.escape(str(self._file))}", line (\d+)', trace)
@@ -151,9 +167,10 @@ class Witness:
             for task in self._tasks
             if not task.done() and task not in self._own_tasks and task.get_name() not in self._serving()
         ]
-        # A task that failed and was never asked says so when it is let go.
-        self._tasks = [task for task in self._tasks if not task.done()]
-        gc.collect(0)
+        for task in self._tasks:
+            # A task may have failed unseen, or seen only by somebody who was glad that it had ended.
+            if task.done() and not task.cancelled() and (error := task.exception()) is not None:
+                self._note(error)
         self.finished = True
 
     def _serving(self) -> set[str]:
@@ -184,3 +201,12 @@ class Witness:
                 seen.raised = Raised(event.note[:200], self._line_in_text(exchange.app_traceback))
         seen.kept = self._kept.get(index, [])
         return seen
+
+
+def _place(error: BaseException) -> str:
+    """The innermost frame that the exception passed through."""
+    frames = [(frame.f_code, line) for frame, line in traceback.walk_tb(error.__traceback__)]
+    if not frames:
+        return ""
+    code, line = frames[-1]
+    return f" (in {code.co_qualname}, {Path(code.co_filename).name} line {line})"

@@ -83,9 +83,8 @@ class MyFrontendManager(FrontendManager):
             first = False
             if ack.finished:
                 break
-        yield event(form.end(ack.finish_reason))
-        if form.include_usage:
-            yield event(form.usage(ack.usage or Usage()))
+        for body in form.ending(ack):
+            yield event(body)
         yield DONE
 
     # -- its client leaves
