@@ -32,6 +32,7 @@ class Conversation:
         self._said: list[dict[str, str]] = []
         with _explained(self._url):
             self._client = _client(self._url)
+        self._model: str | None = None
         self.finish_reason: str | None = None
 
     def __enter__(self) -> Conversation:
@@ -48,10 +49,12 @@ class Conversation:
         Raises:
             ChatError: there is no server, or not one that speaks this protocol.
         """
-        with _explained(self._url):
-            answer = self._client.get(f"{self._url}/v1/models")
-            _check(answer)
-            return str(answer.json()["data"][0]["id"])
+        if self._model is None:
+            with _explained(self._url):
+                answer = self._client.get(f"{self._url}/v1/models")
+                _check(answer)
+                self._model = str(answer.json()["data"][0]["id"])
+        return self._model
 
     def ask(self, question: str) -> Generator[str]:
         """The pieces of the answer as they come. It is remembered up to where the caller stops.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import StrEnum
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -166,13 +166,14 @@ def serve(
     ] = None,
     record_messages: Annotated[
         bool,
-        typer.Option(
-            "--record-messages", rich_help_panel=STUDY, help="Record every message as well."
-        ),
+        typer.Option("--record-messages", rich_help_panel=STUDY, help="Record every message as well."),
     ] = False,
     log_level: Annotated[
-        LogLevel, typer.Option(rich_help_panel=STUDY, help="What the log tells.")
-    ] = LogLevel.info,
+        LogLevel | None,
+        typer.Option(
+            rich_help_panel=STUDY, help="What the log tells.", show_default="info; warning with --shell"
+        ),
+    ] = None,
 ) -> None:
     """Run the server: an OpenAI-style HTTP API over tokenizer, scheduler and detokenizer processes.
 
@@ -199,7 +200,7 @@ def serve(
         gaps=_known_gaps(gap or []),
         record=_writable(record),
         record_messages=record_messages,
-        log_level="debug" if context.obj else log_level.value,
+        log_level=_log_level(log_level, bool(context.obj), shell),
     )
     _need_engine()
     from ..server.errors import StartError
@@ -210,6 +211,16 @@ def serve(
     except StartError as error:
         fail(str(error), status=1)
     raise typer.Exit(status)
+
+
+def _log_level(
+    given: LogLevel | None, verbose: bool, shell: bool
+) -> Literal["debug", "info", "warning", "error"]:
+    if verbose:
+        return "debug"
+    if given is not None:
+        return given.value
+    return "warning" if shell else "info"
 
 
 def _known_gaps(names: list[str]) -> tuple[str, ...]:

@@ -22,11 +22,14 @@ def progress(line: str) -> Iterator[Update]:
         yield lambda line: console.print(line, soft_wrap=True)
 
 
-def ready_text(url: str, model: str) -> str:
-    """Where the server is, and a command that asks it, to be pasted into another terminal."""
+def ready_line(url: str, model: str) -> str:
+    return f"minisgl-tutor is ready at {url}, serving {model}."
+
+
+def usage(url: str, model: str) -> str:
+    """A command that asks the server, to be pasted into another terminal."""
     return (
-        f"minisgl-tutor is ready at {url}, serving {model}. Ask it:\n"
-        f"  curl -N {url}/v1/chat/completions -H 'Content-Type: application/json' \\\n"
+        f"Ask it:\n  curl -N {url}/v1/chat/completions -H 'Content-Type: application/json' \\\n"
         f'    -d \'{{"model": "{model}", "stream": true, "max_tokens": 128, '
         '"messages": [{"role": "user", "content": "What is a KV cache?"}]}\'\n'
         "Ctrl+C stops it."

@@ -23,7 +23,7 @@ from setproctitle import setproctitle
 from ..links.zmq_queue import ZmqAsyncPullQueue, ZmqAsyncPushQueue
 from ..recording.recorder import RecordFile, RecordingApp, RecordTarget, message_log
 from .addresses import Addresses, private_directory
-from .announce import progress, ready_text
+from .announce import progress, ready_line, usage
 from .api_server import create_app, fresh_stamp
 from .build import build_frontend
 from .children import Children, how_it_ended
@@ -77,9 +77,12 @@ def run_api_server(
         interrupt = _wait_ready(children, signals)
         if interrupt is not None:
             return 128 + interrupt
-        app = _build_app(state, server_args.served_model, record)
-        greeting = ready_text(url_of(sock), server_args.served_model)
-        shell = [sys.executable, "-m", "minisgl_tutor", "chat", "--url", url_of(sock)] if run_shell else []
+        url, model = url_of(sock), server_args.served_model
+        app = _build_app(state, model, record)
+        greeting, shell = f"{ready_line(url, model)} {usage(url, model)}", []
+        if run_shell:
+            greeting = ready_line(url, model)
+            shell = [sys.executable, "-m", "minisgl_tutor", "chat", "--url", url]
         return asyncio.run(ApiProcess(app, state, children, signals, greeting, shell).serve(sock))
 
 

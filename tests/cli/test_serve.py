@@ -55,7 +55,7 @@ def test_every_option_reaches_the_server(launches: Launches, tmp_path: Path) -> 
         "--model some/model --host 0.0.0.0 --port 0 --num-tokenizer 4 --device cuda:1 --dtype float32 "
         "--dummy-weight --threads 3 --page-size 1 --num-pages 9 --max-running-requests 5 --max-seq-len 99 "
         "--backlog-limit 8 --step-ms 2 --prefill-budget 64 --cache naive --no-overlap --seed 11 "
-        f"--gap late-abort --gap early-break --record {record} --log-level error --shell"
+        f"--gap late-abort --gap early-break --record {record} --record-messages --log-level error --shell"
     )
     serve(*options.split())
     assert launches.args == [
@@ -77,6 +77,7 @@ def test_every_option_reaches_the_server(launches: Launches, tmp_path: Path) -> 
             scheduler=SchedulerConfig(prefill_budget=64, cache="naive", overlap=False, seed=11),
             gaps=("early-break", "late-abort"),
             record=str(record),
+            record_messages=True,
             log_level="error",
         )
     ]
@@ -86,6 +87,11 @@ def test_every_option_reaches_the_server(launches: Launches, tmp_path: Path) -> 
 def test_reference_stands_for_all_gaps(launches: Launches) -> None:
     serve("--gap", "reference")
     assert launches.args[0].gaps == REFERENCE
+
+
+def test_a_chat_is_not_interrupted_by_the_access_log(launches: Launches) -> None:
+    serve("--shell")
+    assert launches.args[0].log_level == "warning"
 
 
 def test_verbose_anywhere_means_the_debug_log(launches: Launches) -> None:
