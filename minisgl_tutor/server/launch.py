@@ -69,7 +69,8 @@ def launch_server(server_args: ServerArgs, run_shell: bool = False) -> int:
             workers[f"minisgl-tokenizer-{i}"] = addresses.tokenizers[i]
         for name, address in workers.items():
             links = (address, addresses.scheduler, addresses.frontend)
-            observe = partial(message_log, target, name.removeprefix("minisgl-").replace("detokenizer-0", "detokenizer"))
+            receiver = name.removeprefix("minisgl-").replace("detokenizer-0", "detokenizer")
+            observe = partial(message_log, target, receiver)
             children.start(name, tokenize_worker, *links, str(model_dir), build_worker, observe)
 
     return run_api_server(server_args, start_subprocess, run_shell=run_shell, record=target)

@@ -112,13 +112,13 @@ class Player:
             frozenset(header.eos_token_ids),
             engine,
             self._stamp,
-            self._arrival_us,
+            self._arrival,
             self._entered,
             self._frontend_class,
         )
         self.result.steps = self._stage.tracer.steps
         for request in self._lines.requests:
-            loop.call_at(request.t / 1e6, self._send, request)
+            loop.call_at(self._lines.sent_us(request) / 1e6, self._send, request)
         driver = loop.create_task(self._stage.drive_scheduler(), name="scheduler")
         await self._until_quiet()
         driver.cancel()
@@ -177,12 +177,11 @@ class Player:
     def _rid_of(self, uid: int) -> int:
         return self._rid_by_uid[uid]
 
-    def _arrival_us(self, msg: Message) -> int | None:
-        times = [
+    def _arrival(self, msg: Message) -> tuple[int, int] | None:
+        places = [
             self._lines.arrivals.get((type(each), self._rid_by_uid.get(each.uid, -1))) for each in unwrap(msg)
         ]
-        known = [time for time in times if time is not None]
-        return max(known, default=None)
+        return max((place for place in places if place is not None), default=None)
 
     # -- steps
 
@@ -234,15 +233,19 @@ class Lines:
         self.requests = [line for line in lines if isinstance(line, RequestLine)]
         submits = [line for line in lines if isinstance(line, SubmitLine)]
         rids = {line.uid: line.rid for line in submits}
+        self._submitted = {line.rid: line.t for line in submits}
         self.stamps = {line.rid: (line.stamp, line.created) for line in submits}
         self._paces = {line.rid: line for line in lines if isinstance(line, PaceLine)}
         self._leaves = {line.rid: line for line in lines if isinstance(line, DisconnectLine)}
         self._bodies = {line.rid: line for line in self.requests}
-        self.arrivals: dict[tuple[type, int], int] = {}
+        # When each reached the scheduler, and its rank among those of that time.
+        self.arrivals: dict[tuple[type, int], tuple[int, int]] = {}
         for line in lines:
             if isinstance(line, ArriveLine):
-                for kind, uids in ((UserMsg, line.users), (AbortBackendMsg, line.aborts)):
-                    self.arrivals.update({(kind, rids[uid]): line.t for uid in uids if uid in rids})
+                both = [(UserMsg, uid) for uid in line.users] + [(AbortBackendMsg, uid) for uid in line.aborts]
+                for rank, (kind, uid) in enumerate(both):
+                    if uid in rids:
+                        self.arrivals[kind, rids[uid]] = (line.t, rank)
         tokens = {line.n: line for line in lines if isinstance(line, TokensLine)}
         steps = [line for line in lines if isinstance(line, StepLine) and line.n in tokens]
         self._steps = [
@@ -260,6 +263,10 @@ class Lines:
             header.page_size, header.num_pages, header.num_slots, header.max_seq_len, header.vocab_size
         )
         return RecordedEngine(info, self._answers, self._steps, rid_of, now_us)
+
+    def sent_us(self, request: RequestLine) -> int:
+        """When to send it: when it was submitted, since a play takes no time to read a body."""
+        return self._submitted.get(request.rid, request.t)
 
     def buffer(self, rid: int) -> int:
         pace = self._paces.get(rid)

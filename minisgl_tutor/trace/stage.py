@@ -71,8 +71,9 @@ class TracedEngine:
 class Stage:
     """Wires the components.
 
-    ``arrival_us`` tells when a message reaches the scheduler's inbox, or null
-    for the usual time of a link. ``on_step`` is told of each step.
+    ``arrival`` tells when a message reaches the scheduler, and its rank among
+    those of that time, or null for the usual time of a link. ``on_step`` is told
+    of each step.
     """
 
     def __init__(
@@ -83,7 +84,7 @@ class Stage:
         eos_token_ids: frozenset[int],
         engine: PacedEngine,
         stamp: Stamp,
-        arrival_us: Callable[[Message], int | None] = lambda msg: None,
+        arrival: Callable[[Message], tuple[int, int] | None] = lambda msg: None,
         on_step: Callable[[Step], None] = lambda step: None,
         frontend_class: type[FrontendManager] | None = None,
     ) -> None:
@@ -92,14 +93,15 @@ class Stage:
         self.loop = loop
         self.engine = engine
         self.tracer = Tracer(loop.now_us, self.held, on_step)
-        self._arrival_us = arrival_us
+        self._arrival = arrival
         self._due: dict[str, int] = {}  # when the last message on the way to an inbox gets there
         self._held_back: list[tuple[MemoryChannel, bytes, Step, Message]] | None = None
+        self._landed: list[tuple[int, MemoryChannel, bytes, Step]] = []  # at the scheduler's door, by rank
         self._work = asyncio.Event()
 
         names = [f"tokenizer-{i}" for i in range(args.num_tokenizer)]
         self._front_inbox = MemoryChannel(f">{FRONT}", self.tracer, on_arrival=self._front_arrival)
-        self._scheduler_inbox = MemoryChannel(">scheduler", self.tracer, on_arrival=self._work.set)
+        self._scheduler_inbox = MemoryChannel(">scheduler", self.tracer)
         self._worker_inboxes = {
             name: MemoryChannel(f">{name}", self.tracer, on_arrival=partial(self._run_worker, name))
             for name in (*names, "detokenizer")
@@ -160,12 +162,20 @@ class Stage:
     def _dispatch(self, channel: MemoryChannel, frame: bytes, step: Step, msg: Message) -> None:
         self.tracer.enter(step)
         now = self.loop.now_us()
-        recorded = self._arrival_us(msg) if step.target == "scheduler" else None
-        due = max(now, recorded if recorded is not None else now + LINK_US, self._due.get(step.target, 0))
-        self._due[step.target] = due
-        self.loop.call_at(due / 1e6, self._deliver, channel, frame, step)
+        usual = (max(now + LINK_US, self._due.get(step.target, 0)), 0)
+        due, rank = (self._arrival(msg) if step.target == "scheduler" else None) or usual
+        due = max(due, now)
+        self._due[step.target] = max(due, self._due.get(step.target, 0))
+        self.loop.call_at(due / 1e6, self._deliver, rank, channel, frame, step)
 
-    def _deliver(self, channel: MemoryChannel, frame: bytes, step: Step) -> None:
+    def _deliver(self, rank: int, channel: MemoryChannel, frame: bytes, step: Step) -> None:
+        if step.target == "scheduler":
+            self._landed.append((rank, channel, frame, step))
+            self._work.set()
+        else:
+            self._arrive(channel, frame, step)
+
+    def _arrive(self, channel: MemoryChannel, frame: bytes, step: Step) -> None:
         self.tracer.on_the_way(step)
         channel.arrive(frame)
 
@@ -182,10 +192,13 @@ class Stage:
     async def drive_scheduler(self) -> None:
         """Rounds for ever: at once when something comes for an idle scheduler, else by the engine's steps."""
         while True:
-            if not self.scheduler.busy and not self._scheduler_inbox.frames:
+            if not self.scheduler.busy and not self._landed:
                 self._work.clear()
                 await self._work.wait()
             await self._until(self._next_round_us())
+            landed, self._landed = sorted(self._landed, key=lambda each: each[0]), []
+            for _, channel, frame, step in landed:
+                self._arrive(channel, frame, step)
             self._held_back = []
             self.scheduler.round()
             self.tracer.settle()
