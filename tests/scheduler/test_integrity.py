@@ -93,7 +93,7 @@ def drop_request_in_flight(scheduler: Scheduler) -> None:
         (free_slot_in_use, r"slot \d+ is free and used by request 0 at once"),
         (forget_reservation, r"pages are reserved, counted as"),
         (promise_too_much, r"pages are reserved: \d+ too many"),
-        (forget_own_reservation, r"but may come to need"),
+        (forget_own_reservation, r"but may come to need 8$"),
         (run_past_pages, r"pages for \d+ positions"),
         (miscount_steps, r"counts 2 steps in flight wrongly"),
         (forget_request, r"await a terminal reply"),
