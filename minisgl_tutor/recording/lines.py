@@ -117,9 +117,7 @@ class HopLine(msgspec.Struct, frozen=True, tag_field="kind", tag="hop"):
     message: dict[str, Any]
 
 
-Event = (
-    RequestLine | SubmitLine | PaceLine | DisconnectLine | ArriveLine | StepLine | TokensLine | HopLine
-)
+Event = RequestLine | SubmitLine | PaceLine | DisconnectLine | ArriveLine | StepLine | TokensLine | HopLine
 Line = Header | Event
 
 _encoder = msgspec.json.Encoder()

@@ -242,8 +242,9 @@ class Lines:
         self.arrivals: dict[tuple[type, int], tuple[int, int]] = {}
         for line in lines:
             if isinstance(line, ArriveLine):
-                both = [(UserMsg, uid) for uid in line.users] + [(AbortBackendMsg, uid) for uid in line.aborts]
-                for rank, (kind, uid) in enumerate(both):
+                taken: list[tuple[type, int]] = [(UserMsg, uid) for uid in line.users]
+                taken += [(AbortBackendMsg, uid) for uid in line.aborts]
+                for rank, (kind, uid) in enumerate(taken):
                     if uid in rids:
                         self.arrivals[kind, rids[uid]] = (line.t, rank)
         tokens = {line.n: line for line in lines if isinstance(line, TokensLine)}

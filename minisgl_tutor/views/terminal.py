@@ -169,4 +169,3 @@ def _shortened(text: str) -> str:
 
 def _colour(uid: int) -> str:
     return UID_COLOURS[uid % len(UID_COLOURS)]
-

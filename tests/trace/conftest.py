@@ -63,7 +63,14 @@ class Script:
         return eos
 
     def request(
-        self, at: int, answer: str, *, stream: bool = True, content: str = "hi", ends: bool = True, limit: int = 200
+        self,
+        at: int,
+        answer: str,
+        *,
+        stream: bool = True,
+        content: str = "hi",
+        ends: bool = True,
+        limit: int = 200,
     ) -> int:
         """A chat request at ``at`` us, answered from its own first step on, with or without an EOS."""
         rid = len(self.prompts)

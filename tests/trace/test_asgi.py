@@ -299,7 +299,7 @@ def test_what_an_app_raises_is_kept() -> None:
         raise ValueError("no")
 
     exchange = play(app)
-    assert exchange.app_traceback.endswith("in app\n    raise ValueError(\"no\")\nValueError: no\n")
+    assert exchange.app_traceback.endswith('in app\n    raise ValueError("no")\nValueError: no\n')
     assert ClientEvent(0, "app failed", note="ValueError: no") in exchange.events
     assert (exchange.status, exchange.body) == (500, b"Internal Server Error")
 

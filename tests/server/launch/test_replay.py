@@ -13,6 +13,7 @@ import httpx
 import pytest
 
 from minisgl_tutor.recording import HopLine, Recording, SubmitLine, read_recording
+from minisgl_tutor.resources import model_dir
 from minisgl_tutor.tokenizer.load import load_tokenizer
 from minisgl_tutor.trace.play import Play, play
 
@@ -21,7 +22,7 @@ LONG = 120
 
 Messages = dict[tuple[int, str], list[dict[str, Any]]]
 
-SERVE = "-m minisgl_tutor serve --port 0 --threads 1 --record-messages".split()
+SERVE = ["-m", "minisgl_tutor", "serve", "--port", "0", "--threads", "1", "--record-messages"]
 
 
 def body(i: int, **more: Any) -> dict[str, Any]:
