@@ -1,4 +1,4 @@
-"""The exercises that there are, and their names: ``5.7``, and ``exercise-7`` or ``7`` for those of chapter 5."""
+"""The exercises, and their names: ``5.7``, and ``exercise-7`` or ``7`` for those of chapter 5."""
 
 from __future__ import annotations
 

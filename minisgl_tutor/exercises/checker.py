@@ -1,10 +1,10 @@
-"""Checks a solution of exercise 7: plays schedules over the reader's class, judges, and finds the shortest fault."""
+"""Checks a solution of exercise 7: plays schedules over it, judges, and looks for the shortest that fails."""
 
 from __future__ import annotations
 
 import os
 import shlex
-from collections.abc import Iterator
+import time
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,13 +16,16 @@ from . import verdict
 from .judge import Check, Fault, Violation, check_of, judge
 from .lifecycle import schedules
 from .rigs import Rig
-from .runner import CheckFailed, ReaderStopped, Runner, running
+from .runner import WHOLE_S, CheckFailed, ReaderStopped, Runner, TookTooLong, running
 from .schedule import Schedule
 from .score import Scorer
 from .sentences import say
 from .shrink import shortest
 from .verdict import Verdict
 from .wire import Observation, StageJob, StepSeen, StepsJob
+
+PATIENCE_S = 5.0
+"""Once something is wrong, a file whose plays take this long is not played to the end."""
 
 # What cannot be played to its end cannot be traced either.
 NOT_TRACED = (Fault.STUCK, Fault.POLLS, Fault.THREAD)
@@ -58,22 +61,31 @@ class _Checking:
         self._played: list[Schedule] = []
 
     def verdict(self) -> Verdict:
+        found: list[Violation] = []
+        planned = schedules(self._seed)
+        begun = time.monotonic()
+        own_s = WHOLE_S
         try:
-            found = list(self._judged(schedules(self._seed)))
+            # All are sent before an answer is read: the child plays while the own class is played here.
+            for schedule in planned:
+                self._send(schedule)
+            own_s = time.monotonic() - begun
+            self._runner.wait_ready()
+            slow = time.monotonic() + PATIENCE_S
+            for place, schedule in enumerate(planned, 1):
+                found += self._judge_next(schedule)
+                if found and time.monotonic() > slow and place < len(planned):
+                    return self._failed(found, complete=False)
             if not found:
                 self._runner.finish()
-                return verdict.passed(self._place.exercise, len(self._played), self._seed)
+                return verdict.passed(self._place.exercise, len(planned), self._seed)
+            return self._failed(found, complete=True)
+        except TookTooLong:
+            if own_s > WHOLE_S / 6:
+                raise
+            return self._stopped(ReaderStopped("slow", seconds=WHOLE_S, own=own_s))
         except ReaderStopped as stop:
-            return self._stopped(stop)
-        return self._failed(found)
-
-    def _judged(self, planned: list[Schedule]) -> Iterator[Violation]:
-        """Sends all jobs, so that the child works while the own class is played here, then judges the answers."""
-        for schedule in planned:
-            self._send(schedule)
-        self._runner.wait_ready()
-        for schedule in planned:
-            yield from self._judge_next(schedule)
+            return self._failed(found, complete=False) if found else self._stopped(stop)
 
     def _send(self, schedule: Schedule) -> None:
         self._played.append(schedule)
@@ -88,46 +100,51 @@ class _Checking:
         self._send(schedule)
         return self._judge_next(schedule)
 
-    def _failed(self, found: list[Violation]) -> Verdict:
-        found.sort(key=Violation.order)
-        first = found[0]
-        with suppress(ReaderStopped):
-            first = shortest(first, self._tried)
-        others = list(dict.fromkeys(each.check.value for each in found if each.check is not first.check))
-        look = say("from-the-start")
-        with suppress(ReaderStopped):
-            look = self._look(first)
+    # -- what is wrong
+
+    def _failed(self, found: list[Violation], complete: bool) -> Verdict:
+        first = min(found, key=Violation.order)
+        look = say("not-looked-for")
+        if complete:
+            with suppress(ReaderStopped):
+                first = shortest(first, self._tried)
+            look = say("not-traced")
+            with suppress(ReaderStopped):
+                look = self._look(first)
+        checks = sorted({each.check for each in found} - {first.check}, key=list(Check).index)
         return verdict.failed(
-            self._place.exercise, first, others, True, look, self._seed, self._runner.output, self._file.name
+            self._place.exercise,
+            first,
+            [check.value for check in checks],
+            complete,
+            look,
+            self._seed,
+            self._runner.output,
+            self._file.name,
         )
 
     def _stopped(self, stop: ReaderStopped) -> Verdict:
         schedule = self._played[stop.number - 1] if stop.number else None
-        printed = self._runner.output
-        if stop.kind != "stuck" or schedule is None:
-            kind = "stuck-loading" if stop.kind == "stuck" else stop.kind
-            return verdict.stopped(self._place.exercise, kind, stop.values, schedule, printed)
-        check = check_of(schedule, Fault.STUCK)
-        first = Violation(check, Fault.STUCK, schedule, 0, 0, {"uid": "0", **stop.values})
-        look = say("from-the-start")
-        return verdict.failed(
-            self._place.exercise, first, [], False, look, self._seed, printed, self._file.name
-        )
+        if stop.kind == "stuck" and schedule is not None:
+            check = check_of(schedule, Fault.STUCK)
+            stuck = Violation(check, Fault.STUCK, schedule, 0, 0, {"uid": "0", **stop.values})
+            return self._failed([stuck], complete=False)
+        kind = "stuck-loading" if stop.kind == "stuck" else stop.kind
+        return verdict.stopped(self._place.exercise, kind, stop.values, schedule, self._runner.output)
 
     # -- the trace command
 
     def _look(self, first: Violation) -> str:
         if first.fault in NOT_TRACED:
-            return say("from-the-start")
+            return say("not-traced")
         job = self._scorer.job(len(self._played) + 1, first.schedule)
         if not isinstance(job, StageJob):
             return say("no-recording")
-        self._played.append(first.schedule)
         self._runner.send(StepsJob(job.number, job.recording, job.spec))
         answer = self._runner.answer()
         assert not isinstance(answer, Observation)
         if not answer.steps:
-            return say("from-the-start")
+            return say("not-traced")
         path = self._place.recording(first.check)
         try:
             path.parent.mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,4 @@
-"""The desk: the app and its front end alone. Replies are scripted, and links and encoders fail when told to."""
+"""The desk: the app and its front end alone. Replies are scripted; links and encoders fail when told to."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ class Desk:
         self._witness.own(self._loop.create_task(self._frontend.abort_user(uid), name=f"abort_user({uid})"))
 
     def _stamp(self, uid: int) -> tuple[str, int]:
-        """A client whose answer cannot be encoded has a list for its time: what is put in it later can spoil it."""
+        """An answer that cannot be encoded has a list for its time: what is put in it later spoils it."""
         index = self._client_of(uid)
         spoilt = self._job.clients[index].bad_chunk is not None
         return f"desk{index}", self._created[index] if spoilt else 0  # type: ignore[return-value]

@@ -107,10 +107,10 @@ def check_of(schedule: Schedule, fault: Fault) -> Check:
             return Check.LATE_REPLIES
         case Extra.ABORT_FIRST | Extra.ABORT_AFTER | Extra.ABORT_AT_END:
             return Check.ABORT_MEETS_END
-    return _CHECKS[_kind(schedule)]
+    return _CHECKS[_way(schedule)]
 
 
-def _kind(schedule: Schedule) -> tuple[Ending, bool]:
+def _way(schedule: Schedule) -> tuple[Ending, bool]:
     client = schedule.clients[0]
     newer = client.ending is Ending.LEAVES_WRITING and schedule.spec == "2.4"
     return client.ending, newer if client.ending is Ending.LEAVES_WRITING else client.stream
@@ -165,17 +165,19 @@ def _of_all(observation: Observation) -> Iterator[Found]:
     last_us = max(max(seen.app_us, seen.end_us) for seen in observation.clients)
     for blocked in observation.blocked:
         yield Fault.BLOCKS, last_us, _told(blocked)
-    stopped = observation.stopped
-    if stopped is not None:
-        kinds = {"Livelock": Fault.POLLS, "ThreadUsed": Fault.THREAD, "Deadlock": Fault.NEVER_ENDS}
-        fault = kinds.get(stopped.text.partition(":")[0], Fault.RAISED)
-        yield fault, last_us, {"what": "answer", **_told(stopped)}
+    if observation.stopped is not None:
+        yield _kind_of(observation.stopped), last_us, {"what": "answer", **_told(observation.stopped)}
         return
     for raised in observation.background:
-        yield Fault.RAISED, last_us, _told(raised)
+        yield _kind_of(raised), last_us, _told(raised)
     ended = all(seen.app != "running" for seen in observation.clients)
     if ended and len(observation.waiting) > HELPERS:
         yield Fault.TASKS_LEFT, last_us, {"count": len(observation.waiting), "names": observation.waiting}
+
+
+def _kind_of(raised: Raised) -> Fault:
+    kinds = {"Livelock": Fault.POLLS, "ThreadUsed": Fault.THREAD, "Deadlock": Fault.NEVER_ENDS}
+    return kinds.get(raised.text.partition(":")[0], Fault.RAISED)
 
 
 def _told(raised: Raised) -> dict[str, Any]:
@@ -186,7 +188,7 @@ def _raised(client: Client, seen: Seen) -> Iterator[Found]:
     if seen.raised is None or client.ending in (Ending.UNSENT, Ending.UNENCODABLE):
         return  # there something must be raised
     if not (client.leaves and seen.raised.text.startswith(_GONE)):
-        yield Fault.RAISED, seen.app_us, _told(seen.raised)
+        yield _kind_of(seen.raised), seen.app_us, _told(seen.raised)
 
 
 def _answer(client: Client, extra: Extra, seen: Seen, reference: Seen) -> Iterator[Found]:
@@ -212,12 +214,9 @@ def _answer(client: Client, extra: Extra, seen: Seen, reference: Seen) -> Iterat
 
 
 def _texts(seen: Seen, reference: Seen) -> dict[str, Any]:
-    same = 0
-    for same, (got, due) in enumerate(zip(seen.body, reference.body, strict=False)):
-        if got != due:
-            break
-    else:
-        same = min(len(seen.body), len(reference.body))
+    pairs = enumerate(zip(seen.body, reference.body, strict=False))
+    shorter = min(len(seen.body), len(reference.body))
+    same = next((place for place, (got, due) in pairs if got != due), shorter)
     return {"got": _shown(seen, same), "due": _shown(reference, same)}
 
 

@@ -52,6 +52,10 @@ class CheckFailed(Exception):
     """The check could not be made, through no fault of the reader's: one sentence."""
 
 
+class TookTooLong(CheckFailed):
+    """There was no end of it; whether that is the reader's doing, their file's speed tells."""
+
+
 class ReaderStopped(Exception):
     """The reader's file ended the check: ``kind`` of sentence, at ``number`` (0: while it was loaded)."""
 
@@ -111,13 +115,12 @@ class Runner:
             os.close(jobs_out)
             os.close(answers_in)
         assert self._process.stdout is not None
-        threads = (
+        for work, stream in (
             (self._write_jobs, os.fdopen(jobs_in, "wb")),
             (self._read_answers, os.fdopen(answers_out, "rb")),
             (self._read_output, self._process.stdout),
-        )
-        for work, pipe in threads:
-            threading.Thread(target=work, args=(pipe,), daemon=True).start()
+        ):
+            threading.Thread(target=work, args=(stream,), daemon=True).start()
 
     @property
     def output(self) -> str:
@@ -190,7 +193,7 @@ class Runner:
 
     def _silent(self) -> Exception:
         if time.monotonic() >= self._end:
-            return CheckFailed(f"the check took longer than {WHOLE_S:.0f} s; is this machine very busy?")
+            return TookTooLong(f"the check took longer than {WHOLE_S:.0f} s; is this machine very busy?")
         if not self._started:
             return CheckFailed("the check did not get under way in time; is this machine very busy?")
         return ReaderStopped("stuck", self._at(), line=0, function="")

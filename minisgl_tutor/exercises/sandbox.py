@@ -74,19 +74,19 @@ def refuse_processes() -> None:
 
 
 def note_sleeping(file: Path, blocked: list[Raised]) -> None:
-    """``time.sleep`` returns at once from now on, and is entered in ``blocked``: it would hold the whole loop."""
+    """``time.sleep`` returns at once from now on, and is entered in ``blocked``: it would hold the loop."""
     really_sleep = time.sleep
 
-    def sleep(seconds: float) -> None:
+    def sleep(seconds: float, /) -> None:
         if len(blocked) >= MANY_SLEEPS:
             really_sleep(seconds)  # a loop around it never ends: the watchdog tells
         blocked.append(Raised(f"time.sleep({seconds!r})", _line(sys._getframe(1), file)[0]))
 
-    time.sleep = sleep
+    time.sleep = sleep  # type: ignore[assignment]
 
 
 class Watchdog:
-    """A thread that calls ``bark`` with line and function when the reader's code does not give control back."""
+    """A thread that calls ``bark``, with line and function, when the reader's code keeps control too long."""
 
     def __init__(self, file: Path, bark: Callable[[int, str], None]) -> None:
         self._file = file

@@ -16,7 +16,6 @@ from ..recording import (
     VERSION,
     DisconnectLine,
     Header,
-    Line,
     PaceLine,
     Recording,
     RequestLine,
@@ -37,6 +36,7 @@ MAX_SEQ_LEN = 256
 TEXT = "A server keeps apart what belongs to whom, and lets go of it when the answer has been given."
 TOO_LONG = "one word more " * MAX_SEQ_LEN
 
+Event = RequestLine | SubmitLine | PaceLine | DisconnectLine | StepLine | TokensLine
 Rehearse = Callable[[PlayJob], Observation]
 
 
@@ -88,23 +88,23 @@ class Scorer:
             backlog_limit=4096,
             eos_token_ids=self._eos_token_ids,
         )
-        lines: list[Line] = []
+        lines: list[Event] = []
         for rid, client in enumerate(schedule.clients):
             lines += self._asks(rid, client)
             lines += _reads(rid, client, arrivals)
         lines += self._engine_steps(schedule)
-        return Recording(header, sorted(lines, key=lambda line: 0 if isinstance(line, Header) else line.t))
+        return Recording(header, sorted(lines, key=lambda line: line.t))
 
-    def _asks(self, rid: int, client: Client) -> list[Line]:
+    def _asks(self, rid: int, client: Client) -> list[Event]:
         at_us = _start_us(client)
         return [
             RequestLine(at_us, rid, "POST", "/v1/chat/completions", _body(rid, client)),
             SubmitLine(at_us, rid, rid, f"exercise{rid}", 0),
         ]
 
-    def _engine_steps(self, schedule: Schedule) -> list[Line]:
+    def _engine_steps(self, schedule: Schedule) -> list[Event]:
         """Each request's tokens, in steps of its own: how they are batched is decided at the play."""
-        lines: list[Line] = []
+        lines: list[Event] = []
         n = 0
         for rid, client in enumerate(schedule.clients):
             if client.ending is Ending.REFUSED:

@@ -21,7 +21,7 @@ class Exit(IntEnum):
 
 @dataclass(frozen=True)
 class Verdict:
-    """``lines`` tell it to the reader; ``failing`` are the checks that failed, the first one with its fault."""
+    """``lines`` tell it to the reader; ``failing`` are the failed checks; ``fault`` is the first one's."""
 
     exit: Exit
     lines: tuple[str, ...]

@@ -131,7 +131,7 @@ class Witness:
 
     async def _when_over(self, index: int, exchange: Exchange) -> None:
         await exchange.wait_app()
-        # To the end of the instant: whatever is ready to run runs, and nothing that waits for time or a message.
+        # To the end of the instant: what is ready to run runs, and nothing that waits for time or a message.
         await asyncio.sleep(1e-6)
         others = {uid for other, uid in self.uids.items() if other != index}
         self._kept[index] = sorted(
@@ -198,7 +198,8 @@ class Witness:
             elif event.kind in ("app returned", "app failed"):
                 seen.app, seen.app_us = event.kind.removeprefix("app "), event.at_us
             if event.kind == "app failed":
-                seen.raised = Raised(event.note[:200], self._line_in_text(exchange.app_traceback))
+                text = event.note.partition("\n")[0].rstrip(": ")
+                seen.raised = Raised(text[:200], self._line_in_text(exchange.app_traceback))
         seen.kept = self._kept.get(index, [])
         return seen
 

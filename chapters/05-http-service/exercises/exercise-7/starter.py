@@ -99,7 +99,7 @@ class MyFrontendManager(FrontendManager):
                     raise asyncio.CancelledError
                 yield chunk
         except asyncio.CancelledError:
-            asyncio.create_task(self.abort_user(uid))
+            asyncio.create_task(self.abort_user(uid))  # noqa: RUF006
             raise
 
     async def abort_user(self, uid: int) -> None:

@@ -1,4 +1,4 @@
-"""A queue for each request and a task that fills it; the task's end, whatever it is, takes everything away."""
+"""A queue for each request and a task that fills it; whatever ends the task, its end takes all away."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The callers read the generator to its end, which it reaches only if the last reply of a batch is the finished one.
+"""The callers read the generator to its end, where it comes only if the finished reply is its batch's last.
 
 Fails: finished-then-more: never-ends
 """

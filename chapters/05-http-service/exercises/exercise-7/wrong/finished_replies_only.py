@@ -1,4 +1,4 @@
-"""A request that ends with an error reply is not taken for ended: its state is left to the finished reply, which never comes.
+"""An error reply is not taken for an end: the state is left to the finished reply, which never comes.
 
 Fails: error-reply: kept
 """

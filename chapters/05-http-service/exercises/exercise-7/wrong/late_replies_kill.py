@@ -1,11 +1,11 @@
-"""Nobody looks whether a reply is still expected: a late one ends the listener, and with it every other answer.
+"""Nobody looks whether a reply is still expected: a late one ends the listener, and so every answer.
 
 Fails: leave-waiting: raised
 """
 
 from __future__ import annotations
 
-from minisgl_tutor.server.frontend import FrontendManager, Reply
+from minisgl_tutor.server.frontend import FrontendManager
 
 
 class MyFrontendManager(FrontendManager):

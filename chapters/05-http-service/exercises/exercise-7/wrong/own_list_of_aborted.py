@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
+from typing import ClassVar
 
 from starlette.requests import Request
 
@@ -18,7 +19,7 @@ from minisgl_tutor.server.sse import DONE, event, unless_disconnected
 
 
 class MyFrontendManager(FrontendManager):
-    aborted: set[int] = set()
+    aborted: ClassVar[set[int]] = set()
 
     def new_user(self) -> int:
         uid = self.uid_counter

@@ -13,7 +13,7 @@ from starlette.requests import Request
 
 from minisgl_tutor.message import AbortMsg, ErrorReply, SamplingParams, TokenizeMsg, Usage, UserReply
 from minisgl_tutor.server.frontend import FrontendManager, Reply
-from minisgl_tutor.server.protocol import Completed, RequestFailed, ResponseForm, error_body
+from minisgl_tutor.server.protocol import Completed, RequestFailed, ResponseForm
 from minisgl_tutor.server.sse import DONE, event, unless_disconnected
 
 
