@@ -56,7 +56,9 @@ class Children:
         self._workers.append(worker)
         self._reports[reports] = worker
 
-    def wait_ready(self, signals: StopSignals, on_ready: Callable[[str], None]) -> signal.Signals | None:
+    def wait_ready(
+        self, signals: StopSignals, on_ready: Callable[[str], None] = lambda name: None
+    ) -> signal.Signals | None:
         """Waits until every worker has reported ready (C2.18, C2.20), or for a signal, which it returns.
 
         Raises:
@@ -115,4 +117,4 @@ def _read_report(pipe: Connection, worker: Worker) -> None:
     except EOFError:
         raise StartError(f"{worker.name} {how_it_ended(worker)} before it was ready") from None
     if report != READY:
-        raise StartError(f"{worker.name}: {report.removeprefix(FAILED).decode(errors='replace')}")
+        raise StartError(report.removeprefix(FAILED).decode(errors="replace"))

@@ -11,11 +11,9 @@ Workers import this module too, so what only the parent needs is imported there.
 
 from __future__ import annotations
 
-from concurrent.futures import ProcessPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
+import sys
 from dataclasses import replace
 from functools import partial
-from multiprocessing import get_context
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -80,27 +78,39 @@ def find_model(args: ServerArgs) -> Path:
     """The directory of the model, downloaded or converted first where needed.
 
     Converting needs torch, of which the API server is to stay free, so that is
-    done in a process of its own.
+    done by a worker, which does not outlive this process either.
 
     Raises:
         StartError: the model cannot be had.
+        SystemExit: a signal came first.
     """
-    from .announce import progress
-
-    try:
-        if args.model is None or Path(args.model).expanduser().is_dir():
+    if args.model is None or Path(args.model).expanduser().is_dir():
+        try:
             return resolve_model(args.model)
-        with (
-            progress(f"preparing {args.model}, which may take minutes the first time"),
-            ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool,
-        ):
-            return pool.submit(resolve_model, args.model, args.dtype).result()
-    except ModelError as error:
-        raise StartError(str(error)) from None
-    except BrokenProcessPool:
-        raise StartError(
-            f"the process that was to prepare {args.model} was ended, perhaps for want of memory"
-        ) from None
+        except ModelError as error:
+            raise StartError(str(error)) from None
+
+    from .addresses import private_directory
+    from .children import Children
+    from .signals import StopSignals
+
+    print(f"preparing {args.model}, which may take minutes the first time", file=sys.stderr)
+    with (
+        StopSignals() as signals,
+        private_directory() as directory,
+        Children(directory, args.log_level) as children,
+    ):
+        answer = directory / "model"
+        children.start("minisgl-model-finder", _find_model, args.model, args.dtype, answer)
+        interrupt = children.wait_ready(signals)
+        if interrupt is not None:
+            raise SystemExit(128 + interrupt)
+        return Path(answer.read_text(encoding="utf-8"))
+
+
+def _find_model(model: str, dtype: str, answer: Path, ready: Ready) -> None:
+    answer.write_text(str(resolve_model(model, dtype)), encoding="utf-8")
+    ready()
 
 
 def _run_scheduler(

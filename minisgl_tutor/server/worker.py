@@ -92,14 +92,14 @@ class Worker(SpawnProcess):
             return
         if self._log_level == "debug":
             traceback.print_exception(error)
-        self._reporter.failed(sentence_of(error))
+        self._reporter.failed(self._sentence(error))
 
-
-def sentence_of(error: BaseException) -> str:
-    """What went wrong, in one line. Our own errors say it themselves; of others the type helps."""
-    text = " ".join(str(error).split())
-    own = type(error).__module__.startswith("minisgl_tutor")
-    return text if own and text else f"{type(error).__name__}: {text}" if text else type(error).__name__
+    def _sentence(self, error: BaseException) -> str:
+        """What went wrong, in one line. Our own errors say it; of others the place and the type help."""
+        text = " ".join(str(error).split())
+        if type(error).__module__.startswith("minisgl_tutor") and text:
+            return text
+        return f"{self.name}: {type(error).__name__}: {text}"
 
 
 def _follow_parent(directory: Path) -> None:

@@ -4,8 +4,8 @@
 
 Its tokenizers answer by themselves: a prompt of digits gets so many words,
 ``flood`` one piece that no socket's buffer can hold and no end, any other
-prompt words without end. Faults: ``fails``, ``dies`` or ``hangs`` while
-starting, ``crashes`` at its first message, ``deaf`` to SIGTERM.
+prompt words without end. Faults: ``fails``, ``breaks``, ``dies`` or
+``hangs`` while starting, ``crashes`` at its first message, ``deaf`` to SIGTERM.
 """
 
 from __future__ import annotations
@@ -30,6 +30,8 @@ FLOOD = "word " * 4_000_000
 def start_up(fault: str, ready: Ready) -> None:
     if fault == "fails":
         raise StartError("the model is made of cheese; give another")
+    if fault == "breaks":
+        raise ValueError("a fake\nfault")
     if fault == "dies":
         os._exit(3)
     if fault == "hangs":

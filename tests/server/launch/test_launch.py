@@ -160,7 +160,8 @@ def test_kill_9_of_a_parent_that_is_still_starting(start_fake: Start, until: Sta
 @pytest.mark.parametrize(
     "fault, sentence",
     [
-        ("minisgl-TP0-scheduler=fails", "minisgl-TP0-scheduler: the model is made of cheese; give another"),
+        ("minisgl-TP0-scheduler=fails", "the model is made of cheese; give another"),
+        ("minisgl-detokenizer-0=breaks", "minisgl-detokenizer-0: ValueError: a fake fault"),
         ("minisgl-tokenizer-0=dies", "minisgl-tokenizer-0 ended with status 3 before it was ready"),
     ],
 )

@@ -108,5 +108,5 @@ def test_a_model_that_cannot_be_loaded_is_one_sentence(start_server: Start, tmp_
     weights.write_bytes(weights.read_bytes()[:-1])
     server = start_server(*SERVE, "--model", str(tmp_path))
     assert server.wait_end() == 1
-    assert server.log.splitlines()[-1].startswith(f"Error: minisgl-TP0-scheduler: {weights} is damaged")
+    assert server.log.splitlines()[-1].startswith(f"Error: {weights} is damaged")
     assert "Traceback" not in server.log
