@@ -28,7 +28,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 STYLE = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
-HOP = re.compile(r"^\W*\d+\b.*\bTokenizeMsg\b")
+HOP = re.compile(r"^#\d+ .*→")
 
 
 def first_hop_seconds(command: list[str]) -> float:
