@@ -10,7 +10,8 @@ after the other and reported apart:
 warm   the files of Python, its packages and this project are in memory,
        because a run has just been made (which is not counted)
 cold   they were dropped from the page cache before each run (Linux only), so
-       that they are read from the disk; byte code is compiled already
+       that they are read from the disk; byte code is compiled already. What
+       another process uses at that time stays in memory, so let none run.
 """
 
 from __future__ import annotations
