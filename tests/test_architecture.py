@@ -37,7 +37,7 @@ MAY_KNOW: dict[str, set[str]] = {
     "models.directory": {"models.errors"},
     "models.config": {"models.directory", "models.errors"},
     "engine.kv_cache": {"models.config"},
-    "attention": {"engine.kv_cache"},
+    "attention": MODEL | {"engine.kv_cache"},
     "models": MODEL | {"attention", "resources"},
     "engine": PLAIN | MODEL | {"engine.kv_cache", "attention", "models"},
     "server": {"message", "links", "server.config", "resources"},

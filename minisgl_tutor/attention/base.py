@@ -30,12 +30,8 @@ class AttentionPlan(Protocol):
     """What a backend worked out for one step; opaque to the model."""
 
 
-class AttentionBackend(Protocol):
-    """Attention over the paged K/V pool."""
-
-    def plan(self, batch: AttentionBatch) -> AttentionPlan:
-        """Once a step, before the first layer. May work on the host while the device computes."""
-        ...
+class Attends(Protocol):
+    """What the model calls."""
 
     def forward(self, q: Tensor, k: Tensor, v: Tensor, layer: int, plan: AttentionPlan) -> Tensor:
         """Stores the new tokens' K and V, then attends from each to its row up to itself.
@@ -43,4 +39,41 @@ class AttentionBackend(Protocol):
         ``q`` has shape [tokens, heads, head_dim], as has the result; ``k`` and ``v``
         have the pool's head count.
         """
+        ...
+
+
+class AttentionBackend(Attends, Protocol):
+    """Attention over the paged K/V pool, for any step."""
+
+    def plan(self, batch: AttentionBatch) -> AttentionPlan:
+        """Once a step, before the first layer. May work on the host while the device computes."""
+        ...
+
+
+@dataclass(frozen=True)
+class DecodeStep:
+    """The rows of a decode step that is captured once and replayed often, each with one new token.
+
+    The tensors stay and their contents change: ``slots`` int32 names each row's row
+    in ``page_table``; ``seq_lens`` int32 counts the new token; ``locations`` int64 is
+    where its K and V go. Only the first ``live`` rows (int32, shape [1]) are real;
+    the others use a slot and a page of their own, and nobody reads what they give.
+    """
+
+    page_table: Tensor
+    slots: Tensor
+    seq_lens: Tensor
+    locations: Tensor
+    live: Tensor
+
+
+class DecodeBackend(Attends, Protocol):
+    """Attention for captured decode steps."""
+
+    def capture(self, step: DecodeStep) -> AttentionPlan:
+        """Called while the step is captured, before the first layer: device work that each replay repeats."""
+        ...
+
+    def prepare(self, plan: AttentionPlan, seq_lens: np.ndarray) -> None:
+        """Before each replay, with the lengths of all rows: the part of the planning that is the host's."""
         ...

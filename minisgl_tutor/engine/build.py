@@ -11,11 +11,13 @@ from ..models.errors import ModelError
 from ..models.resolve import resolve_model
 from ..server.config import ServerArgs
 from .base import EngineError, EngineInfo
+from .build_cuda import build_cuda_engine, gpu_ops
 from .process import default_threads
 
 if TYPE_CHECKING:
     import torch
 
+    from ..models.decoder import Decoder
     from .engine import TorchEngine
 
 MAX_SEQ_LEN = 8192
@@ -32,30 +34,42 @@ def build_engine(args: ServerArgs) -> TorchEngine:
     """
     import torch
 
-    from ..attention.sdpa import SDPABackend
     from ..models.decoder import Decoder
     from ..models.weights import dummy_weights, load_weights
-    from .engine import TorchEngine
-    from .kv_cache import KVCache
 
     torch.set_num_threads(args.threads or default_threads())
     device = find_device(args.device)
     dtype: torch.dtype = getattr(torch, args.dtype)
     model_dir = resolve_model(args.model, args.dtype)
     config = load_model_config(model_dir)
-    info = plan_sizes(args, config, dtype, device)
+    max_seq_len = sequence_limit(args, config)
 
-    decoder = Decoder(config, info.max_seq_len + 1, dtype, device)
+    ops = gpu_ops() if device.type == "cuda" else None
+    decoder = Decoder(config, max_seq_len + 1, dtype, device, ops)
     if args.dummy_weight:
         dummy_weights(decoder)
     else:
         load_weights(decoder, model_dir)
-    cache = KVCache(config, info.num_pages, info.page_size, dtype, device)
-    engine = TorchEngine(decoder, SDPABackend(cache), info, device)
+    info = plan_sizes(args, config, dtype, device)
     try:
-        engine.warm_up()
+        if device.type == "cuda":
+            return build_cuda_engine(args, config, decoder, info, dtype, device)
+        return build_cpu_engine(config, decoder, info, dtype, device)
     except EngineError as error:
         raise ModelError(f"The model in {model_dir} does not run: {error}") from None
+
+
+def build_cpu_engine(
+    config: ModelConfig, decoder: Decoder, info: EngineInfo, dtype: torch.dtype, device: torch.device
+) -> TorchEngine:
+    """An engine with its pool, which has computed a first token."""
+    from ..attention.sdpa import SDPABackend
+    from .engine import TorchEngine
+    from .kv_cache import KVCache
+
+    cache = KVCache(config, info.num_pages, info.page_size, dtype, device)
+    engine = TorchEngine(decoder, SDPABackend(cache), info, device)
+    engine.warm_up()
     return engine
 
 
@@ -76,21 +90,31 @@ def find_device(name: str) -> torch.device:
     return device
 
 
+def sequence_limit(args: ServerArgs, config: ModelConfig) -> int:
+    """How many tokens one request may have.
+
+    Raises:
+        ModelError: the arguments ask for more than the model has positions.
+    """
+    max_seq_len = args.max_seq_len or min(config.max_positions, MAX_SEQ_LEN)
+    if max_seq_len > config.max_positions:
+        raise ModelError(
+            f"--max-seq-len {max_seq_len} is beyond the model's {config.max_positions} positions."
+        )
+    return max_seq_len
+
+
 def plan_sizes(args: ServerArgs, config: ModelConfig, dtype: torch.dtype, device: torch.device) -> EngineInfo:
-    """Sizes from the arguments where given, otherwise from the model and the machine.
+    """Sizes from the arguments where given, otherwise from the model and the memory that it left.
 
     Raises:
         ModelError: the arguments ask for more than the model or the memory has.
     """
     from .kv_cache import kv_bytes_per_token
 
-    max_seq_len = args.max_seq_len or min(config.max_positions, MAX_SEQ_LEN)
-    if max_seq_len > config.max_positions:
-        raise ModelError(
-            f"--max-seq-len {max_seq_len} is beyond the model's {config.max_positions} positions."
-        )
+    max_seq_len = sequence_limit(args, config)
     page_bytes = args.page_size * kv_bytes_per_token(config, dtype)
-    affordable = pool_bytes(device) // page_bytes
+    affordable = pool_bytes(device, args.memory_ratio) // page_bytes
     wanted = args.max_running_req * -(-min(max_seq_len, POOL_SEQ_LEN) // args.page_size)
     num_pages = args.num_pages or min(wanted, affordable)
     if num_pages < 1:
@@ -98,12 +122,13 @@ def plan_sizes(args: ServerArgs, config: ModelConfig, dtype: torch.dtype, device
     return EngineInfo(args.page_size, num_pages, args.max_running_req, max_seq_len, config.vocab_size)
 
 
-def pool_bytes(device: torch.device) -> int:
-    """How much memory the K/V pool may take."""
+def pool_bytes(device: torch.device, memory_ratio: float) -> int:
+    """How much memory the K/V pool may take. On a GPU it, the weights and all else take ``memory_ratio``."""
     import torch
 
     if device.type == "cuda":
-        return int(torch.cuda.mem_get_info(device)[0] * POOL_SHARE)
+        free, total = torch.cuda.mem_get_info(device)
+        return int(free - (1 - memory_ratio) * total)
     return min(POOL_BYTES_ON_CPU, int(available_memory() * POOL_SHARE))
 
 

@@ -16,7 +16,8 @@ from torch import Tensor
 from ..attention.base import AttentionBackend, AttentionBatch
 from ..models.decoder import Decoder
 from .base import EngineError, EngineInfo, ForwardBatch, SamplingBatch, TableUpdate
-from .sample import Sampler
+from .sample import Sampler, StepSampler
+from .transfer import to_device
 
 
 @dataclass(frozen=True)
@@ -44,16 +45,25 @@ class TorchOutput:
 class TorchEngine:
     """Runs steps of a decoder. On a CPU a step has run when ``forward_batch`` returns."""
 
+    spare_rows = 0
+    """Rows of page table and token pool behind those of the slots."""
+
     def __init__(
-        self, model: Decoder, backend: AttentionBackend, info: EngineInfo, device: torch.device
+        self,
+        model: Decoder,
+        backend: AttentionBackend,
+        info: EngineInfo,
+        device: torch.device,
+        sampler: StepSampler | None = None,
     ) -> None:
         self.model = model
         self.backend = backend
         self.device = device
-        self.sampler = Sampler(info.vocab_size, device)
+        self.sampler = sampler or Sampler(info.vocab_size, device)
         pages_per_row = -(-(info.max_seq_len + 1) // info.page_size)
-        self.page_table = torch.zeros(info.num_slots, pages_per_row, dtype=torch.int32, device=device)
-        self.token_pool = torch.zeros(info.num_slots, info.max_seq_len + 1, dtype=torch.int32, device=device)
+        rows = info.num_slots + self.spare_rows
+        self.page_table = torch.zeros(rows, pages_per_row, dtype=torch.int32, device=device)
+        self.token_pool = torch.zeros(rows, info.max_seq_len + 1, dtype=torch.int32, device=device)
         self._info = info
 
     @property
@@ -137,11 +147,11 @@ class TorchEngine:
 
     def _move(self, values: np.ndarray) -> Tensor:
         """Indices from the host to the device, int64."""
-        return torch.from_numpy(values.astype(np.int64)).to(self.device, non_blocking=True)
+        return to_device(values.astype(np.int64), self.device)
 
     def _mark(self) -> torch.cuda.Event | None:
         if self.device.type != "cuda":
             return None
-        event = torch.cuda.Event()  # type: ignore[no-untyped-call]
+        event = torch.cuda.Event()
         event.record()
         return event

@@ -8,6 +8,7 @@ retried. So a request with a seed can be repeated.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any, Protocol
 
 import numpy as np
 import torch
@@ -50,6 +51,14 @@ def _mix(x: np.ndarray) -> np.ndarray:
         x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
         x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
         return np.asarray(x ^ (x >> np.uint64(31)))
+
+
+class StepSampler(Protocol):
+    """What the engine asks of a sampler. What ``prepare`` gives is only for its own ``sample``."""
+
+    def prepare(self, batch: SamplingBatch, rows: np.ndarray) -> Any: ...
+
+    def sample(self, logits: Tensor, args: Any) -> Tensor: ...
 
 
 class Sampler:

@@ -12,7 +12,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from ..attention.base import AttentionBackend, AttentionPlan
+from ..attention.base import Attends, AttentionPlan
 from .config import ModelConfig
 from .linear import Linear
 from .ops import Ops, TorchOps
@@ -40,7 +40,7 @@ class Attention:
             q_norm, k_norm = torch.empty(2, config.head_dim, dtype=dtype, device=device)
             self.qk_norms = (q_norm, k_norm)
 
-    def __call__(self, x: Tensor, angles: Tensor, backend: AttentionBackend, plan: AttentionPlan) -> Tensor:
+    def __call__(self, x: Tensor, angles: Tensor, backend: Attends, plan: AttentionPlan) -> Tensor:
         qkv = self.qkv(x).view(len(x), -1, self.head_dim)
         q, k, v = self.ops.turn(qkv, self.heads, self.qk_norms, self.eps, angles)
         return self.out(backend.forward(q, k, v, self.layer, plan).reshape(len(x), -1))
@@ -90,7 +90,7 @@ class DecoderLayer:
         self.mlp = MLP(config, dtype, device, ops)
 
     def __call__(
-        self, x: Tensor, stream: Tensor | None, angles: Tensor, backend: AttentionBackend, plan: AttentionPlan
+        self, x: Tensor, stream: Tensor | None, angles: Tensor, backend: Attends, plan: AttentionPlan
     ) -> tuple[Tensor, Tensor]:
         """Takes what the layer before adds to the stream (the first: the stream); gives the same of its own.
 
@@ -157,7 +157,7 @@ class Decoder:
         self,
         input_ids: Tensor,
         positions: Tensor,
-        backend: AttentionBackend,
+        backend: Attends,
         plan: AttentionPlan,
         emitting: Tensor | None,
     ) -> Tensor:

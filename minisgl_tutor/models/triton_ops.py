@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import torch
 import triton
@@ -69,7 +68,14 @@ def _launch_norm(x: Tensor, stream: Tensor, weight: Tensor, out: Tensor, eps: fl
 
 @triton.jit
 def _norm(
-    x: Any, stream: Any, weight: Any, out: Any, width: Any, eps: Any, BLOCK: tl.constexpr, ADD: tl.constexpr
+    x: tl.tensor,
+    stream: tl.tensor,
+    weight: tl.tensor,
+    out: tl.tensor,
+    width: tl.tensor,
+    eps: tl.tensor,
+    BLOCK: tl.constexpr,
+    ADD: tl.constexpr,
 ) -> None:
     row = tl.program_id(0).to(tl.int64)
     column = tl.arange(0, BLOCK)
@@ -86,7 +92,7 @@ def _norm(
 
 
 @triton.jit
-def _gate(gate_up: Any, out: Any, width: Any, BLOCK: tl.constexpr) -> None:
+def _gate(gate_up: tl.tensor, out: tl.tensor, width: tl.tensor, BLOCK: tl.constexpr) -> None:
     row = tl.program_id(0).to(tl.int64)
     column = tl.program_id(1) * BLOCK + tl.arange(0, BLOCK)
     inside = column < width
@@ -97,13 +103,13 @@ def _gate(gate_up: Any, out: Any, width: Any, BLOCK: tl.constexpr) -> None:
 
 @triton.jit
 def _turn(
-    qkv: Any,
-    q_norm: Any,
-    k_norm: Any,
-    angles: Any,
-    all_heads: Any,
-    q_heads: Any,
-    eps: Any,
+    qkv: tl.tensor,
+    q_norm: tl.tensor,
+    k_norm: tl.tensor,
+    angles: tl.tensor,
+    all_heads: tl.tensor,
+    q_heads: tl.tensor,
+    eps: tl.tensor,
     HALF: tl.constexpr,
     BLOCK: tl.constexpr,
     NORM: tl.constexpr,

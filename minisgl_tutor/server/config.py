@@ -31,7 +31,10 @@ class ServerArgs:
     that ships with the package. Sizes of ``None`` are chosen from the model and
     the machine. ``num_tokenizer`` 0 shares one worker with the detokenizer.
     ``backlog_limit`` bounds the replies that may wait for one client that does
-    not read. ``record`` names a file that the run is recorded to, with every
+    not read. On a GPU, ``attn`` names the attention (one name, or prefill,decode),
+    ``memory_ratio`` is the part of the memory that weights and K/V pool may take, and
+    decode steps of up to ``cuda_graph_max_bs`` requests are captured, 0 for none.
+    ``record`` names a file that the run is recorded to, with every
     message if ``record_messages`` says so. ``step_ms`` slows a step of the model
     down to that many milliseconds.
     """
@@ -41,11 +44,14 @@ class ServerArgs:
     port: int = 1919
     num_tokenizer: int = 1
     device: str = "cpu"
+    attn: str = "auto"
     dtype: Literal["bfloat16", "float32"] = "bfloat16"
     dummy_weight: bool = False
     threads: int | None = None
     page_size: int = 16
     num_pages: int | None = None
+    memory_ratio: float = 0.85
+    cuda_graph_max_bs: int | None = None
     max_running_req: int = 64
     max_seq_len: int | None = None
     backlog_limit: int = 4096

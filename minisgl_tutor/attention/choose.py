@@ -1,0 +1,132 @@
+"""Which attention a server runs: what ``--attn`` asks for, and whether this machine has it."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from ..engine.kv_cache import KVCache
+from ..models.config import ModelConfig
+from ..models.errors import ModelError
+from .base import AttentionBackend, AttentionBatch, AttentionPlan, DecodeBackend
+from .sdpa import SDPABackend
+
+NAMES = ("auto", "fi", "triton", "sdpa")
+FLASHINFER_HEAD_DIMS = (64, 128, 256)
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """Names of the backends. ``decode`` other than "sdpa" can be captured."""
+
+    prefill: str
+    decode: str
+
+
+def choose(attn: str, config: ModelConfig, dtype: torch.dtype, device: torch.device) -> Chosen:
+    """What ``attn`` means here: one of ``NAMES``, or two, for prefill and decode.
+
+    "auto" is FlashInfer for prefill where it can run, Triton for decode on a GPU,
+    and SDPA otherwise.
+
+    Raises:
+        ModelError: no such name, or it cannot run here; one sentence says why and what to do.
+    """
+    names = attn.split(",")
+    if len(names) > 2 or not set(names) <= set(NAMES):
+        raise ModelError(f"--attn {attn} is none of {', '.join(NAMES)}, nor two of them for prefill,decode.")
+    prefill, decode = names[0], names[-1]
+    problem = flashinfer_problem(config, dtype, device)
+    if "fi" in names and problem:
+        raise ModelError(f"--attn {attn}: FlashInfer {problem}, or give --attn auto.")
+    if "triton" in names and (device.type != "cuda" or find_spec("triton") is None):
+        raise ModelError(f"--attn {attn}: Triton needs a GPU and a CUDA build of torch; give --attn sdpa.")
+    captured = device.type == "cuda" and find_spec("triton") is not None
+    if prefill == "triton" and len(names) == 1:
+        prefill = "auto"
+    if prefill == "triton":
+        raise ModelError(f"--attn {attn}: Triton's is for decode only; give fi or sdpa for prefill.")
+    if prefill == "auto":
+        prefill = "sdpa" if problem else "fi"
+    if decode == "auto":
+        decode = "triton" if captured else "sdpa"
+    return Chosen(prefill, decode)
+
+
+def flashinfer_problem(config: ModelConfig, dtype: torch.dtype, device: torch.device) -> str | None:
+    """Why FlashInfer cannot run this model here, as the rest of a sentence; ``None`` if it can."""
+    if device.type != "cuda":
+        return "needs a GPU; give --device cuda"
+    if find_spec("flashinfer") is None:
+        return "is not installed; run: pip install 'minisgl-tutor[gpu]'"
+    if find_spec("flashinfer_jit_cache") is None and find_nvcc() is None:
+        return (
+            "builds its kernels with nvcc, which is not found; install the CUDA toolkit and set CUDA_HOME, "
+            "or install flashinfer-jit-cache"
+        )
+    if dtype not in (torch.bfloat16, torch.float16):
+        return "computes in 16 bits only; give --dtype bfloat16"
+    if config.head_dim not in FLASHINFER_HEAD_DIMS:
+        return f"has no kernels for heads of {config.head_dim} dimensions; give --attn sdpa"
+    return None
+
+
+def find_nvcc() -> Path | None:
+    """The CUDA compiler, where FlashInfer would look for it."""
+    home = os.environ.get("CUDA_HOME") or os.environ.get("CUDA_PATH") or "/usr/local/cuda"
+    found = shutil.which("nvcc", path=str(Path(home) / "bin")) or shutil.which("nvcc")
+    return Path(found) if found else None
+
+
+def eager_backend(chosen: Chosen, cache: KVCache, num_heads: int) -> AttentionBackend:
+    """For steps that are not replayed: prefill, and decode where it is not captured."""
+    sdpa = SDPABackend(cache)
+    if chosen.prefill == "sdpa":
+        return sdpa
+    from .flashinfer import FlashInferPrefill
+
+    prefill = FlashInferPrefill(cache, num_heads)
+    return ByPhase(prefill, sdpa) if chosen.decode == "sdpa" else prefill
+
+
+def decode_backend(chosen: Chosen, cache: KVCache, num_heads: int, max_rows: int) -> DecodeBackend | None:
+    """For replayed steps; ``None`` if decode is not to be captured."""
+    if chosen.decode == "fi":
+        from .flashinfer import FlashInferDecode
+
+        return FlashInferDecode(cache, num_heads)
+    if chosen.decode == "triton":
+        from .paged_decode import PagedDecode
+
+        return PagedDecode(cache, num_heads, max_rows)
+    return None
+
+
+@dataclass(frozen=True)
+class PhasePlan:
+    backend: AttentionBackend
+    plan: AttentionPlan
+
+
+class ByPhase:
+    """One backend for steps of one token a row, another for all others."""
+
+    def __init__(self, prefill: AttentionBackend, decode: AttentionBackend) -> None:
+        self.prefill = prefill
+        self.decode = decode
+
+    def plan(self, batch: AttentionBatch) -> PhasePlan:
+        single = bool(np.all(batch.seq_lens - batch.cached_lens == 1))
+        backend = self.decode if single else self.prefill
+        return PhasePlan(backend, backend.plan(batch))
+
+    def forward(self, q: Tensor, k: Tensor, v: Tensor, layer: int, plan: AttentionPlan) -> Tensor:
+        assert isinstance(plan, PhasePlan)
+        return plan.backend.forward(q, k, v, layer, plan.plan)

@@ -1,0 +1,72 @@
+"""The parts of an engine that are a GPU's: fused operations, attention, captured decode steps."""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+from typing import TYPE_CHECKING
+
+from ..models.config import ModelConfig
+from ..models.errors import ModelError
+from ..server.config import ServerArgs
+from .base import EngineInfo
+
+if TYPE_CHECKING:
+    import torch
+
+    from ..models.decoder import Decoder
+    from ..models.ops import Ops
+    from .cuda_engine import CudaEngine
+
+LARGEST_GRAPH = 256
+
+
+def gpu_ops() -> Ops:
+    """Fused operations.
+
+    Raises:
+        ModelError: Triton is missing, which comes with every CUDA build of torch for Linux.
+    """
+    if find_spec("triton") is None:
+        raise ModelError(
+            "A GPU needs Triton, which this torch came without; install a CUDA build of torch for Linux."
+        )
+    from ..models.triton_ops import TritonOps
+
+    return TritonOps()
+
+
+def build_cuda_engine(
+    args: ServerArgs,
+    config: ModelConfig,
+    decoder: Decoder,
+    info: EngineInfo,
+    dtype: torch.dtype,
+    device: torch.device,
+) -> CudaEngine:
+    """An engine with its pool and its captured decode steps.
+
+    Raises:
+        ModelError: ``--attn`` asks for what is not here, or the memory does not suffice.
+    """
+    import torch
+
+    from ..attention.choose import choose, decode_backend, eager_backend
+    from .cuda_engine import CudaEngine
+    from .kv_cache import KVCache
+
+    chosen = choose(args.attn, config, dtype, device)
+    try:
+        cache = KVCache(config, info.num_pages + 1, info.page_size, dtype, device)
+        eager = eager_backend(chosen, cache, config.num_heads)
+        engine = CudaEngine(decoder, eager, info, device, spare_page=info.num_pages)
+        wanted = LARGEST_GRAPH if args.cuda_graph_max_bs is None else args.cuda_graph_max_bs
+        max_rows = min(wanted, info.num_slots)
+        decode = decode_backend(chosen, cache, config.num_heads, max_rows) if max_rows else None
+        engine.warm_up()
+        if decode is not None:
+            engine.capture(decode, max_rows)
+    except torch.cuda.OutOfMemoryError:
+        raise ModelError(
+            "The GPU's memory does not suffice; give a lower --memory-ratio or fewer --num-pages."
+        ) from None
+    return engine

@@ -1,0 +1,64 @@
+"""The engine on an NVIDIA GPU: the same steps, launched without waiting, decode from CUDA graphs."""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from ..attention.base import AttentionBackend, DecodeBackend
+from ..models.decoder import Decoder
+from .base import EngineInfo, ForwardBatch
+from .cuda_graph import DecodeGraphs, Tables
+from .engine import TorchEngine, TorchOutput
+from .gumbel import GumbelSampler, find_filtered
+from .transfer import to_device
+
+
+class CudaEngine(TorchEngine):
+    """Everything runs on one stream, in the order of the calls, so a step sees what those before it wrote.
+
+    The host waits in ``next_tokens`` alone. What it hands over goes through pinned
+    memory that is not used again before the copy from it is done.
+    """
+
+    spare_rows = 1
+
+    def __init__(
+        self,
+        model: Decoder,
+        backend: AttentionBackend,
+        info: EngineInfo,
+        device: torch.device,
+        spare_page: int,
+    ) -> None:
+        super().__init__(model, backend, info, device, GumbelSampler(info.vocab_size, device))
+        self.page_table[-1] = spare_page
+        self.graphs: DecodeGraphs | None = None
+
+    def capture(self, backend: DecodeBackend, max_rows: int) -> None:
+        """Decode steps of up to ``max_rows`` rows are replayed from now on."""
+        tables = Tables(self.page_table, self.token_pool, self.info.num_slots, self.info.page_size)
+        with torch.inference_mode():
+            self.graphs = DecodeGraphs(self.model, backend, tables, min(max_rows, self.info.num_slots))
+
+    def _forward(self, batch: ForwardBatch) -> TorchOutput:
+        replayed = None
+        if self.graphs is not None and self.graphs.covers(batch):
+            replayed = self.graphs.replay(batch)
+        if replayed is None:
+            return super()._forward(batch)
+        logits, tokens = replayed
+        rows = np.arange(len(batch.slots))
+        filters = find_filtered(batch.sampling, rows, self.info.vocab_size)
+        if filters is not None:
+            # The graph drew without top-k and top-p: these rows are drawn again.
+            self._redraw(batch, logits, tokens, filters.rows.numpy())
+        return TorchOutput(tokens, tokens.to("cpu", non_blocking=True), rows, len(rows), self._mark())
+
+    def _redraw(self, batch: ForwardBatch, logits: Tensor, tokens: Tensor, rows: np.ndarray) -> None:
+        args = self.sampler.prepare(batch.sampling, rows)
+        index = to_device(rows, self.device)
+        tokens[index] = drawn = self.sampler.sample(logits[index], args)
+        slots, columns = self._move(batch.slots[rows]), self._move(batch.seq_lens[rows])
+        self.token_pool[slots, columns] = drawn

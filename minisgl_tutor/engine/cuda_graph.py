@@ -1,0 +1,221 @@
+"""Decode steps as CUDA graphs: captured once for some numbers of rows, replayed for every step.
+
+A replay reads its rows from one small buffer, which the host fills with one copy.
+All else stays on the device: input tokens come from the token pool, pages from the
+page table, and the tokens drawn go back to the pool, before the host knows them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+import triton
+import triton.language as tl
+from torch import Tensor
+
+from ..attention.base import AttentionPlan, DecodeBackend, DecodeStep
+from ..models.decoder import Decoder
+from .base import ForwardBatch
+from .gumbel import draw, effective_temperatures
+
+# The fields of the buffer, each with one int32 a row; behind them the number of real rows.
+SLOT, CACHED, NEW_PAGE, TEMPERATURE, SEED_LOW, SEED_HIGH, FIELDS = range(7)
+
+NO_PAGE = -1
+
+
+def capture_sizes(max_rows: int) -> list[int]:
+    """The numbers of rows that graphs are captured for: dense where a step is short, then every eighth."""
+    sizes = {1, 2, 4, *range(8, max_rows + 1, 8), max_rows}
+    return sorted(size for size in sizes if 0 < size <= max_rows)
+
+
+@dataclass(frozen=True)
+class Tables:
+    """The engine's tables, each with one row more than there are slots.
+
+    That row, ``spare_slot``, is what rows that fill a graph up use: it maps to a page
+    that no request can get.
+    """
+
+    page_table: Tensor
+    token_pool: Tensor
+    spare_slot: int
+    page_size: int
+
+
+@dataclass(frozen=True)
+class Captured:
+    """One graph, and the tensors that its replays read and write."""
+
+    graph: torch.cuda.CUDAGraph
+    inputs: Tensor
+    plan: AttentionPlan
+    logits: Tensor
+    tokens: Tensor
+
+
+class DecodeGraphs:
+    """All captured sizes. ``captured`` tells progress: it is called after each with what is left."""
+
+    def __init__(
+        self,
+        model: Decoder,
+        backend: DecodeBackend,
+        tables: Tables,
+        max_rows: int,
+        captured: Callable[[int], None] = lambda left: None,
+    ) -> None:
+        self.model = model
+        self.backend = backend
+        self.tables = tables
+        self.sizes = capture_sizes(max_rows)
+        self._row_of_slot = np.full(tables.spare_slot + 1, -1, np.int64)
+        self._graphs = dict(self._capture_all(captured))
+
+    def covers(self, batch: ForwardBatch) -> bool:
+        """Whether ``batch`` is a decode step that fits one of the sizes."""
+        return batch.phase == "decode" and bool(self.sizes) and len(batch.slots) <= self.sizes[-1]
+
+    def replay(self, batch: ForwardBatch) -> tuple[Tensor, Tensor] | None:
+        """Launches the step. Scores and drawn tokens, one a row, until the next replay.
+
+        ``None``, with nothing done, if the page table gets other pages than the one
+        that a row's new token may open.
+        """
+        rows = len(batch.slots)
+        size = next(size for size in self.sizes if size >= rows)
+        new_pages = self._new_pages(batch)
+        if new_pages is None:
+            return None
+        captured = self._graphs[size]
+        buffer = torch.empty(FIELDS * size + 1, dtype=torch.int32, pin_memory=True)
+        self._fill(buffer.numpy(), size, batch, new_pages)
+        captured.inputs.copy_(buffer, non_blocking=True)
+        seq_lens = np.ones(size, np.int32)
+        seq_lens[:rows] = batch.seq_lens
+        self.backend.prepare(captured.plan, seq_lens)
+        captured.graph.replay()
+        return captured.logits[:rows], captured.tokens[:rows]
+
+    def _new_pages(self, batch: ForwardBatch) -> np.ndarray | None:
+        pages = np.full(len(batch.slots), NO_PAGE, np.int32)
+        update = batch.table_update
+        if len(update.slots):
+            self._row_of_slot[batch.slots] = np.arange(len(batch.slots))
+            rows = self._row_of_slot[update.slots]
+            self._row_of_slot[batch.slots] = -1
+            opened = batch.cached_lens[rows] // self.tables.page_size
+            if (rows < 0).any() or (update.columns != opened).any():
+                return None
+            pages[rows] = update.pages
+        return pages
+
+    def _fill(self, buffer: np.ndarray, size: int, batch: ForwardBatch, new_pages: np.ndarray) -> None:
+        rows = len(batch.slots)
+        fields = buffer[:-1].reshape(FIELDS, size)
+        fields[:, rows:] = 0
+        fields[SLOT, rows:] = self.tables.spare_slot
+        fields[NEW_PAGE, rows:] = NO_PAGE
+        fields[SLOT, :rows] = batch.slots
+        fields[CACHED, :rows] = batch.cached_lens
+        fields[NEW_PAGE, :rows] = new_pages
+        fields[TEMPERATURE, :rows] = effective_temperatures(batch.sampling).view(np.int32)
+        seeds = np.ascontiguousarray(batch.sampling.seeds).view(np.int32).reshape(-1, 2)
+        fields[SEED_LOW : SEED_HIGH + 1, :rows] = seeds.T
+        buffer[-1] = rows
+
+    def _capture_all(self, captured: Callable[[int], None]) -> Iterable[tuple[int, Captured]]:
+        pool = None
+        # The largest first: the others then live in its memory.
+        for left, size in reversed(list(enumerate(self.sizes))):
+            inputs = torch.zeros(FIELDS * size + 1, dtype=torch.int32, device=self.tables.page_table.device)
+            fields = inputs[:-1].view(FIELDS, size)
+            fields[SLOT] = self.tables.spare_slot
+            fields[NEW_PAGE] = NO_PAGE
+            side = torch.cuda.Stream()
+            side.wait_stream(torch.cuda.current_stream())
+            with torch.cuda.stream(side):
+                self._step(inputs, size)  # kernels are built and libraries set up outside of the capture
+            torch.cuda.current_stream().wait_stream(side)
+            graph = torch.cuda.CUDAGraph()
+            with torch.cuda.graph(graph, pool=pool):
+                plan, logits, tokens = self._step(inputs, size)
+            pool = pool or graph.pool()
+            yield size, Captured(graph, inputs, plan, logits, tokens)
+            captured(left)
+
+    def _step(self, inputs: Tensor, size: int) -> tuple[AttentionPlan, Tensor, Tensor]:
+        """One decode step from inputs to tokens, as device work alone."""
+        tables, device = self.tables, inputs.device
+        fields = inputs[:-1].view(FIELDS, size)
+        seq_lens = torch.empty(size, dtype=torch.int32, device=device)
+        input_ids, positions, locations, seeds = torch.empty(4, size, dtype=torch.int64, device=device)
+        _open_rows[(size,)](
+            inputs,
+            size,
+            tables.page_table,
+            tables.page_table.shape[1],
+            tables.token_pool,
+            tables.token_pool.shape[1],
+            tables.page_size,
+            input_ids,
+            positions,
+            locations,
+            seq_lens,
+            seeds,
+            num_warps=1,
+        )
+        step = DecodeStep(tables.page_table, fields[SLOT], seq_lens, locations, live=inputs[-1:])
+        plan = self.backend.capture(step)
+        logits = self.model.forward(input_ids, positions, self.backend, plan, emitting=None)
+        tokens = torch.empty(size, dtype=torch.int32, device=device)
+        draw(logits, fields[TEMPERATURE].view(torch.float32), seeds, seq_lens, tokens)
+        _keep_tokens[(size,)](
+            tokens, fields[SLOT], seq_lens, tables.token_pool, tables.token_pool.shape[1], num_warps=1
+        )
+        return plan, logits, tokens
+
+
+@triton.jit
+def _open_rows(
+    inputs: tl.tensor,
+    size: tl.tensor,
+    page_table: tl.tensor,
+    pages_per_row: tl.tensor,
+    token_pool: tl.tensor,
+    tokens_per_row: tl.tensor,
+    page_size: tl.tensor,
+    input_ids: tl.tensor,
+    positions: tl.tensor,
+    locations: tl.tensor,
+    seq_lens: tl.tensor,
+    seeds: tl.tensor,
+) -> None:
+    """Enters a row's new page in the page table, and looks up what the step needs of the row."""
+    row = tl.program_id(0)
+    slot = tl.load(inputs + row).to(tl.int64)
+    cached = tl.load(inputs + size + row)
+    new_page = tl.load(inputs + 2 * size + row)
+    entry = page_table + slot * pages_per_row + cached // page_size
+    page = tl.where(new_page >= 0, new_page, tl.load(entry))
+    tl.store(entry, page)
+    tl.store(input_ids + row, tl.load(token_pool + slot * tokens_per_row + cached).to(tl.int64))
+    tl.store(positions + row, cached.to(tl.int64))
+    tl.store(locations + row, page.to(tl.int64) * page_size + cached % page_size)
+    tl.store(seq_lens + row, cached + 1)
+    low = tl.load(inputs + 4 * size + row).to(tl.uint32, bitcast=True).to(tl.int64)
+    high = tl.load(inputs + 5 * size + row).to(tl.int64)
+    tl.store(seeds + row, (high << 32) | low)
+
+
+@triton.jit
+def _keep_tokens(
+    tokens: tl.tensor, slots: tl.tensor, seq_lens: tl.tensor, token_pool: tl.tensor, tokens_per_row: tl.tensor
+) -> None:
+    row = tl.program_id(0)
+    place = tl.load(slots + row).to(tl.int64) * tokens_per_row + tl.load(seq_lens + row)
+    tl.store(token_pool + place, tl.load(tokens + row))
