@@ -15,13 +15,14 @@ class UnknownExercise(ValueError):
 
 @dataclass(frozen=True)
 class Exercise:
-    """``number`` in ``chapter``. ``folder`` is where its text, starter, solutions and wrong fixes are."""
+    """``number`` in ``chapter``. ``folder`` is that of the chapter. ``starter_fails``: check and fault."""
 
     chapter: str
     number: int
     title: str
     task: str
     folder: str
+    starter_fails: tuple[str, str]
 
     @property
     def key(self) -> str:
@@ -44,6 +45,7 @@ EXERCISES: tuple[Exercise, ...] = (
         title="End each request once, on every path",
         task="whatever ends a request, nothing of it may stay behind.",
         folder="05-http-service",
+        starter_fails=("end-streaming", "kept"),
     ),
 )
 

@@ -127,7 +127,7 @@ class _Checking:
         schedule = self._played[stop.number - 1] if stop.number else None
         if stop.kind == "stuck" and schedule is not None:
             check = check_of(schedule, Fault.STUCK)
-            stuck = Violation(check, Fault.STUCK, schedule, 0, 0, {"uid": "0", **stop.values})
+            stuck = Violation(check, Fault.STUCK, schedule, 0, 0, {"request": 0, **stop.values})
             return self._failed([stuck], complete=False)
         kind = "stuck-loading" if stop.kind == "stuck" else stop.kind
         return verdict.stopped(self._place.exercise, kind, stop.values, schedule, self._runner.output)

@@ -89,7 +89,7 @@ def judge(schedule: Schedule, whole: Observation, seen: Observation) -> list[Vio
     found: list[Violation] = []
     for index in range(len(schedule.clients)):
         for fault, t_us, values in _faults(index, schedule, whole, seen):
-            named = {"uid": _name(seen, index), **values}
+            named = {"request": index, **values}
             found.append(Violation(check_of(schedule, fault), fault, schedule, index, t_us, named))
     return found
 
@@ -255,8 +255,3 @@ def _due(client: Client, seen: Seen, arrivals: list[int]) -> tuple[int, int]:
             return 0, 1
     still_us = arrivals[-1] - seen.end_us if arrivals else 0
     return (1, 1) if still_us > NOTICE_US else (0, 1)
-
-
-def _name(observation: Observation, index: int) -> str:
-    uid = observation.clients[index].uid
-    return "?" if uid is None else str(uid)

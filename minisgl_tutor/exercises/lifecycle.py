@@ -74,6 +74,10 @@ def _neighbours() -> Iterator[Schedule]:
     yield Schedule(
         (client(False, Ending.LEAVES_WAITING, 1), replace(stream, start=1), replace(whole, start=2))
     )
+    # One comes while replies are still under way for another that has ended: they are not its own.
+    yield Schedule((Client(True, 1), Client(True, 3, start=2)), extra=Extra.LATE_REPLIES)
+    leaving = client(True, Ending.LEAVES_WAITING, 1)
+    yield Schedule((leaving, Client(True, 3, start=2)), extra=Extra.LATE_REPLIES)
     # One comes when another has ended, or has left: the listener must have lived on.
     yield Schedule((Client(True, 1), Client(False, 1, start=4)))
     yield Schedule((client(True, Ending.LEAVES_WAITING, 0), Client(True, 1, start=6)))

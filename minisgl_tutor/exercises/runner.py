@@ -38,7 +38,7 @@ from .wire import (
 START_S = 12.0
 """For the child to start, before the reader's file is looked at."""
 
-WHOLE_S = 18.0
+WHOLE_S = 15.0
 """For everything."""
 
 SILENCE_S = 5.0

@@ -14,6 +14,9 @@ from enum import StrEnum
 import msgspec
 from msgspec.structs import replace
 
+STEP_MS = 100
+"""An engine step, of virtual time. Long, so that every way of noticing a client that leaves is in time."""
+
 ANSWER_AFTER_LEAVING = 4
 """Replies still to come when a client leaves: enough for any way of noticing it to be in time."""
 
@@ -115,10 +118,15 @@ def smaller(schedule: Schedule) -> Iterator[Schedule]:
         yield replace(schedule, clients=tuple(replace(each, start=each.start - first) for each in rest))
     for index, client in enumerate(schedule.clients):
         for simpler in _simpler(client):
-            clients = (*schedule.clients[:index], simpler, *schedule.clients[index + 1 :])
-            yield replace(schedule, clients=clients)
+            clients = [*schedule.clients[:index], simpler, *schedule.clients[index + 1 :]]
+            yield replace(schedule, clients=in_order(clients))
     if schedule.spec != "2.3":
         yield replace(schedule, spec="2.3")
+
+
+def in_order(clients: list[Client]) -> tuple[Client, ...]:
+    """By their start, so that a client's place is its request's uid."""
+    return tuple(sorted(clients, key=lambda each: each.start))
 
 
 def _simpler(client: Client) -> Iterator[Client]:
@@ -166,5 +174,5 @@ def random_schedule(rng: random.Random, endings: tuple[Ending, ...]) -> Schedule
         shortest = client(stream, ending, after, rng.randint(0, 3))
         clients.append(replace(shortest, replies=shortest.replies + rng.randint(0, 3)))
     first = min(each.start for each in clients)
-    shifted = tuple(replace(each, start=each.start - first) for each in clients)
-    return Schedule(shifted, rng.choice(("2.3", "2.4")))
+    shifted = [replace(each, start=each.start - first) for each in clients]
+    return Schedule(in_order(shifted), rng.choice(("2.3", "2.4")))

@@ -25,12 +25,10 @@ from ..recording import (
 )
 from ..tokenizer.tokenize import TokenizeManager
 from ..tokenizer.tokenizer import Tokenizer
-from .schedule import Client, Ending, Extra, Schedule, undisturbed
+from .schedule import STEP_MS, Client, Ending, Extra, Schedule, undisturbed
 from .wire import DeskClient, DeskJob, Observation, PlayJob, StageJob
 
-STEP_US = 100_000
-"""An engine step. Long, so that every way of noticing that a client has left is in time."""
-
+STEP_US = STEP_MS * 1000
 SLOW_CHUNK_US = 350_000
 MAX_SEQ_LEN = 256
 TEXT = "A server keeps apart what belongs to whom, and lets go of it when the answer has been given."

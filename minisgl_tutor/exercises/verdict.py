@@ -7,7 +7,7 @@ from enum import IntEnum
 from typing import Any
 
 from .judge import Check, Fault, Violation
-from .schedule import Client, Extra, Schedule
+from .schedule import STEP_MS, Client, Extra, Schedule
 from .sentences import say
 
 
@@ -113,7 +113,7 @@ def _client(index: int, client: Client) -> str:
     return say(
         "later" if client.start else "client",
         index=index,
-        steps=client.start,
+        ms=client.start * STEP_MS,
         mode=say("stream" if client.stream else "whole"),
         replies=_replies(client.replies),
         ending=say(client.ending.value, after=_replies(client.after), next=client.after + 1),
