@@ -45,7 +45,7 @@ def refuses(port: int) -> bool:
 
 
 def test_ready_server_answers_at_once_under_the_names_that_ps_shows(start_fake: Start) -> None:
-    """(C2.4 to C2.9, C2.12, C2.19)"""
+    """(C2.4 to C2.9, C2.12, C2.19, C2.20)"""
     server = start_fake(tokenizers=2).wait_ready()
     answer = server.ask("2")
     assert answer.json()["choices"][0]["text"] == "word word "
@@ -54,6 +54,7 @@ def test_ready_server_answers_at_once_under_the_names_that_ps_shows(start_fake: 
     ).stdout.split("\n")
     for name in ("minisgl-api-server", *WORKERS, "minisgl-tokenizer-1"):
         assert name in [line.strip() for line in shown]
+    assert server.log.count(" is ready") == len(WORKERS) + 1
     server.signal(signal.SIGTERM)
     assert server.wait_end() == 0
 
