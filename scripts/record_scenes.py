@@ -26,7 +26,7 @@ from pathlib import Path
 
 import msgspec
 
-from minisgl_tutor.recording import PaceLine, Recording, read_recording
+from minisgl_tutor.recording import PaceLine, Recording, SubmitLine, read_recording
 
 ROOT = Path(__file__).resolve().parent.parent
 CHAPTER_2 = ROOT / "chapters" / "02-request-journey" / "scenes"
@@ -86,13 +86,13 @@ class Plan:
 
 async def normal_end(client: Callable[[], Client]) -> None:
     one = client()
-    await one.send("Hello", stream=True, max_tokens=64)
+    await one.send("Goodbye", stream=True, max_tokens=64)
     await one.to_the_end()
 
 
 async def interleaved(client: Callable[[], Client]) -> None:
     a, b = client(), client()
-    await a.send("什么是 KV Cache？", stream=True, max_tokens=5)
+    await a.send("什么是 KV Cache？", stream=True, max_tokens=10)
     await a.events(1)
     await b.send("What is a KV cache?", stream=True, max_tokens=2)
     await asyncio.gather(a.to_the_end(), b.to_the_end())
@@ -117,8 +117,6 @@ async def non_streaming_client_leaves(client: Callable[[], Client]) -> None:
 async def over_long_prompt(client: Callable[[], Client]) -> None:
     one = client()
     await one.send("long " * 300, stream=True, max_tokens=8)
-    await asyncio.sleep(0.5)
-    await one.leave()
 
 
 async def slow_reader(client: Callable[[], Client]) -> None:
@@ -170,16 +168,17 @@ def record(plan: Plan) -> None:
         command += ["--record", str(file), "--step-ms", str(STEP_MS), *gaps, *plan.options]
         server = subprocess.Popen(command, cwd=folder)
         try:
-            asyncio.run(_act(plan, port))
+            asyncio.run(_act(plan, port, server))
         finally:
-            server.send_signal(signal.SIGTERM)
-            server.wait(timeout=30)
+            server.kill()
+            server.wait()
         recording = read_recording(file)
     _write(plan, recording)
     print(f"{plan.path.relative_to(ROOT)}: {len(recording.lines)} lines")
 
 
-async def _act(plan: Plan, port: int) -> None:
+async def _act(plan: Plan, port: int, server: subprocess.Popen[bytes]) -> None:
+    """Plays the clients and ends the server, before clients that still wait are dropped."""
     for _ in range(600):
         try:
             _, writer = await asyncio.open_connection("127.0.0.1", port)
@@ -188,14 +187,22 @@ async def _act(plan: Plan, port: int) -> None:
         else:
             writer.close()
             break
-    await plan.act(lambda: Client(port))
+    clients: list[Client] = []  # a client that is not kept would be collected, and so leave
+
+    def new_client() -> Client:
+        clients.append(Client(port))
+        return clients[-1]
+
+    await plan.act(new_client)
     await asyncio.sleep(0.3)
+    server.send_signal(signal.SIGTERM)
+    await asyncio.to_thread(server.wait, 30)
 
 
 def _write(plan: Plan, recording: Recording) -> None:
     """Begins just before the first request, and says what the server could not see."""
-    start = min(line.t for line in recording.lines) - 1000
-    lines = [msgspec.structs.replace(line, t=line.t - start) for line in recording.lines]
+    start = min(line.t for line in recording.lines if isinstance(line, SubmitLine)) - 1000
+    lines = [msgspec.structs.replace(line, t=max(0, line.t - start)) for line in recording.lines]
     header = msgspec.structs.replace(recording.header, title=plan.title)
     plan.path.parent.mkdir(parents=True, exist_ok=True)
     Recording(header, [*plan.paces, *lines]).write(plan.path)

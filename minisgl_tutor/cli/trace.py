@@ -36,12 +36,16 @@ def trace(
     ] = None,
 ) -> None:
     """Replay a recorded run hop by hop, and see what each request leaves behind."""
+    import logging
+
     from ..gaps import UnknownGap, resolve
     from ..recording import RecordingError, read_recording
     from ..trace.play import play
     from ..trace.scenes import SceneNotFound, scenes_of
     from .fail import fail
 
+    # What the components log is in the trace, or it is nothing that a reader of it misses.
+    logging.getLogger("minisgl_tutor").addHandler(logging.NullHandler())
     if fixed and gap:
         fail("--fixed and --gap say opposite things: give one of them")
     if scene is not None and chapter is None:

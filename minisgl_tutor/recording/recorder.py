@@ -8,6 +8,7 @@ seen through its ASGI interface, the other through its link and its engine.
 
 from __future__ import annotations
 
+import asyncio
 import os
 import time
 from collections.abc import Awaitable, Callable, MutableMapping
@@ -97,7 +98,10 @@ class RecordingApp:
         exchange = _RecordedExchange(self._file, self._requests, scope, receive, send)
         self._requests += 1
         self._rid.set(exchange.rid)
-        await self._app(scope, exchange.receive, exchange.send)
+        try:
+            await self._app(scope, exchange.receive, exchange.send)
+        finally:
+            exchange.close()
 
     def stamp(self, fresh: Stamp) -> Stamp:
         """``fresh``, with each uid and its stamp recorded."""
@@ -123,6 +127,7 @@ class _RecordedExchange:
         self._body = bytearray()
         self._chunks = 0
         self._over = False
+        self._watcher: asyncio.Task[None] | None = None
 
     async def receive(self) -> AsgiMessage:
         message = await self._receive()
@@ -133,10 +138,20 @@ class _RecordedExchange:
                 self._file.write(
                     RequestLine(self._since_us, self.rid, self._scope["method"], self._scope["path"], text)
                 )
-        elif message["type"] == "http.disconnect" and not self._over:
+                self._watcher = asyncio.create_task(self._watch(), name="recorded disconnect")
+        return message
+
+    async def _watch(self) -> None:
+        """Sees the client leave, even if the app never looks; a server tells everyone who asks."""
+        while (await self._receive())["type"] != "http.disconnect":
+            pass
+        if not self._over:
             self._over = True
             self._file.write(DisconnectLine(self._file.now_us(), self.rid, self._chunks))
-        return message
+
+    def close(self) -> None:
+        if self._watcher is not None:
+            self._watcher.cancel()
 
     async def send(self, message: AsgiMessage) -> None:
         if message["type"] == "http.response.body" and not self._over:

@@ -42,8 +42,7 @@ def print_step(console: Console, step: Step) -> None:
         _print_below(console, line)
     if step.where:
         place = step.where[0]
-        callers = " ← ".join(_function(location) for location in step.where)
-        _print_below(console, Text(f"{place.file}:{place.line}  {callers}", style="dim"))
+        _print_below(console, Text(f"{place.file}:{place.line}  {_callers(step.where)}", style="dim"))
     if step.kind == "message":
         _print_below(console, _front(step.after))
     for component in step.changed():
@@ -119,11 +118,15 @@ def _event(text: str) -> str:
     """An event without what is the same in every one of its stream."""
     head, choices, rest = text.strip().partition('"choices":')
     cut = choices and head.startswith("data: {")
-    return _shortened(f"data: {{…{choices}{rest}" if cut else text.strip())
+    shown = f"data: {{…{choices}{rest}" if cut else text.strip()
+    return _shortened(shown).replace("data: ", "data:\u00a0")  # no line ends behind "data:"
 
 
-def _function(location: Location) -> str:
-    return location.function.rpartition(".<locals>.")[2]
+def _callers(where: list[Location]) -> str:
+    """The function that sent it and the one that called that, the class named once."""
+    names = [location.function.rpartition(".<locals>.")[2] for location in where[:2]]
+    owner = names[0].rpartition(".")[0]
+    return " ← ".join([names[0], *(name.removeprefix(f"{owner}.") for name in names[1:])])
 
 
 def _front(held: Held) -> Text:
