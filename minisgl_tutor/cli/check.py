@@ -22,7 +22,7 @@ def check(
 
     from ..exercises.catalogue import UnknownExercise, resolve
     from ..exercises.sentences import say
-    from ..exercises.workspace import Workspace, WorkspaceError
+    from ..exercises.workspace import Workspace, WorkspaceError, shown
     from .fail import fail
 
     try:
@@ -30,7 +30,7 @@ def check(
         workspace = Workspace.find(Path.cwd())
         file = workspace.file(exercise)
         if workspace.start(exercise):
-            typer.echo(say("started-first", file=file))
+            typer.echo(say("started-first", file=shown(file)))
     except UnknownExercise as error:
         fail(str(error))
     except WorkspaceError as error:

@@ -13,7 +13,7 @@ def start(name: Annotated[str, typer.Argument(metavar="EXERCISE", help="exercise
 
     from ..exercises.catalogue import UnknownExercise, resolve
     from ..exercises.sentences import say
-    from ..exercises.workspace import Workspace, WorkspaceError
+    from ..exercises.workspace import Workspace, WorkspaceError, shown
     from .fail import fail
 
     try:
@@ -24,6 +24,6 @@ def start(name: Annotated[str, typer.Argument(metavar="EXERCISE", help="exercise
         fail(str(error))
     except WorkspaceError as error:
         fail(say("no-write", path=error.path, reason=error.reason))
-    file = workspace.file(exercise)
+    file = shown(workspace.file(exercise))
     typer.echo(say("started", file=file, text=exercise.task) if new else say("kept-yours", file=file))
     typer.echo(say("next", exercise=exercise.name))

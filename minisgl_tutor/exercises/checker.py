@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shlex
 import time
 from contextlib import suppress
@@ -23,6 +22,7 @@ from .sentences import say
 from .shrink import shortest
 from .verdict import Verdict
 from .wire import Observation, StageJob, StepSeen, StepsJob
+from .workspace import shown
 
 PATIENCE_S = 5.0
 """Once something is wrong, a file whose plays take this long is not played to the end."""
@@ -69,6 +69,7 @@ class _Checking:
             # All are sent before an answer is read: the child plays while the own class is played here.
             for schedule in planned:
                 self._send(schedule)
+                self._runner.look()
             own_s = time.monotonic() - begun
             self._runner.wait_ready()
             slow = time.monotonic() + PATIENCE_S
@@ -151,7 +152,7 @@ class _Checking:
             job.recording.write(path)
         except OSError as error:
             return say("no-write", path=path, reason=error.strerror)
-        words = ["minisgl-tutor", "trace", _shown(path), "--frontend", _shown(self._file)]
+        words = ["minisgl-tutor", "trace", shown(path), "--frontend", shown(self._file)]
         words += ["--from-step", str(_step(answer.steps, first))]
         words += ["--spec-version", job.spec] if job.spec != "2.3" else []
         return shlex.join(words)
@@ -171,8 +172,3 @@ def _step(steps: list[StepSeen], first: Violation) -> int:
     of_it = [step for step in steps if step.client == first.client]
     before = [step.number for step in of_it if step.t_us <= first.t_us]
     return max(before, default=of_it[0].number if of_it else 1)
-
-
-def _shown(path: Path) -> str:
-    relative = os.path.relpath(path)
-    return str(path) if relative.startswith("..") else relative

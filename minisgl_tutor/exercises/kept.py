@@ -64,7 +64,8 @@ class Keeping:
         if isinstance(value, dict):
             for key, each in list(value.items()):
                 self._element(name, key, found, seen, depth)
-                self._look(name, each, found, seen, depth - 1)
+                if type(each) is not int:  # a number as a value is an amount
+                    self._element(name, each, found, seen, depth)
         elif isinstance(value, _SEQUENCES):
             for each in list(value):
                 self._element(name, each, found, seen, depth)

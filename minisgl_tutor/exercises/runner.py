@@ -132,17 +132,25 @@ class Runner:
         Raises:
             CheckFailed, ReaderStopped: it cannot be.
         """
-        answer = self._next(START_S)
-        self._started = isinstance(answer, Started)
-        if self._started:
-            answer = self._next(SILENCE_S)
+        while not self._ready:
+            self._loading(self._next(SILENCE_S if self._started else START_S))
+
+    def look(self) -> None:
+        """Raises what :meth:`wait_ready` would raise, if that is known already."""
+        while not self._ready and not self._answers.empty():
+            self._loading(self._next(SILENCE_S))
+
+    def _loading(self, answer: Answer) -> None:
         if isinstance(answer, NotLoaded):
             if answer.missing:
                 raise CheckFailed(answer.sentence)
             raise ReaderStopped("not-loaded", text=answer.sentence)
-        if not isinstance(answer, Ready):
+        if isinstance(answer, Started):
+            self._started = True
+        elif isinstance(answer, Ready) and self._started:
+            self._ready = True
+        else:
             raise ReaderStopped("confused")
-        self._ready = True
 
     def send(self, job: Job) -> None:
         self._jobs.put(job)

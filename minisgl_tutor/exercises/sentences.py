@@ -54,7 +54,7 @@ ENGLISH: Mapping[str, str] = {
     "seen wrong-answer": "something else ({got})",
     "expected late-answer": "each reply is passed on when it comes",
     "seen late-answer": "a piece of the answer of request {request} came {ms} ms late",
-    "expected abort-missing": "one AbortMsg({request}) is sent: the backend computes for somebody who is gone",
+    "expected abort-missing": "one AbortMsg({request}) is sent: the backend computes for a client that left",
     "seen abort-missing": "none was sent",
     "expected abort-extra": "at most {most} AbortMsg({request}): a request that has ended needs none",
     "seen abort-extra": "{count} were sent",

@@ -22,9 +22,7 @@ def shortest(found: Violation, tried: Callable[[Schedule], list[Violation]]) -> 
             if check is not Check.NEIGHBOURS and check_of(schedule, found.fault) is not check:
                 continue
             tries += 1
-            alike = [
-                each for each in tried(schedule) if (each.check, each.fault) == (found.check, found.fault)
-            ]
+            alike = [each for each in tried(schedule) if each.fault is found.fault]
             if alike:
                 found = alike[0]
                 break

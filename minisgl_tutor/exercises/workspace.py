@@ -24,6 +24,12 @@ class WorkspaceError(Exception):
         super().__init__(f"{self.path}: {self.reason}")
 
 
+def shown(path: Path) -> str:
+    """As a reader would type it: from where they are, if it is below."""
+    here = Path.cwd()
+    return str(path.relative_to(here) if path.is_relative_to(here) else path)
+
+
 class Workspace:
     """The folder ``root``, which need not exist yet."""
 

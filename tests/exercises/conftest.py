@@ -17,6 +17,7 @@ from minisgl_tutor.server.frontend import FrontendManager
 from minisgl_tutor.tokenizer.load import load_eos_token_ids, load_tokenizer
 from minisgl_tutor.tokenizer.tokenizer import Tokenizer
 
+
 class Table:
     """Judges classes by schedules."""
 

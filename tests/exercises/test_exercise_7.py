@@ -1,4 +1,4 @@
-"""The checker is trusted only because it accepts these solutions and rejects each wrong fix for its own reason."""
+"""The checker is trusted only since it accepts these solutions and rejects each wrong fix for its reason."""
 
 from __future__ import annotations
 

@@ -1,0 +1,95 @@
+"""``start``, ``check`` and ``exercises`` as a reader uses them."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+
+from minisgl_tutor.cli.main import main
+from minisgl_tutor.exercises.catalogue import resolve
+from minisgl_tutor.exercises.judge import Check
+
+FOLDER = resolve("7").path
+
+
+@pytest.fixture(autouse=True)
+def _in_an_empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str]:
+    with pytest.raises(SystemExit) as ended:
+        main(list(arguments))
+    captured = capsys.readouterr()
+    return int(ended.value.code or 0), captured.out + captured.err
+
+
+def test_start_never_overwrites(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    file = tmp_path / "minisgl-exercises" / "exercise-7.py"
+    status, text = run(capsys, "start", "exercise-7")
+    assert status == 0
+    assert text.splitlines() == [
+        "minisgl-exercises/exercise-7.py is yours now: a class that serves, with gaps. "
+        "Its task: whatever ends a request, nothing of it may stay behind.",
+        "Change the file, then run: minisgl-tutor check exercise-7",
+    ]
+    file.write_text("mine")
+    status, text = run(capsys, "start", "7")
+    assert (status, text.splitlines()[0]) == (
+        0,
+        "minisgl-exercises/exercise-7.py is there already and stays as it is.",
+    )
+    assert file.read_text() == "mine"
+
+
+@pytest.mark.parametrize("command", ["start", "check"])
+def test_an_unknown_exercise_is_one_sentence(capsys: pytest.CaptureFixture[str], command: str) -> None:
+    assert run(capsys, command, "8") == (2, "Error: there is no exercise '8'; there are: exercise-7 (5.7)\n")
+
+
+def test_check_starts_an_exercise_and_says_what_is_wrong(capsys: pytest.CaptureFixture[str]) -> None:
+    status, text = run(capsys, "check", "5.7", "--seed", "4")
+    assert status == 1
+    lines = text.splitlines()
+    trace = "minisgl-tutor trace minisgl-exercises/.failures/exercise-7-end-streaming.jsonl"
+    look = re.compile(f"  look       {trace} --frontend minisgl-exercises/exercise-7.py --from-step [0-9]+")
+    assert look.fullmatch(lines.pop(6))
+    # What never goes does not come back either.
+    others = [check.value for check in Check if check not in (Check.END_STREAMING, Check.LATE_REPLIES)]
+    assert lines == [
+        "There was no minisgl-exercises/exercise-7.py; "
+        "the starter has been put there, and is judged as it is.",
+        "exercise-7: not yet right. The first check that fails:",
+        "  check      end-streaming: a streamed answer ends normally",
+        "  expected   nothing of request 0 is kept when the call that served it has returned",
+        "  seen       still kept at the end of that instant: ack_map, event_map",
+        "  schedule   1 client. request 0: streaming, 1 reply; its client reads all of it",
+        f"Also failing: {', '.join(others)}.",
+        "The random schedules came from seed 4; `--seed 4` plays the same ones again.",
+    ]
+
+
+def test_the_trace_command_opens_at_the_step_that_shows_the_fault(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    _, text = run(capsys, "check", "7", "--seed", "4")
+    command = next(line for line in text.splitlines() if line.startswith("  look")).split()[2:]
+    _, text = run(capsys, *command, "--json")
+    steps = [json.loads(line) for line in text.splitlines()]
+    shown = [step for step in steps if step.get("number") == int(command[-1])]
+    assert [step["title"] for step in shown] == ["completed"]
+    assert shown[0]["after"]["api"]["0"].keys() == {"ack_map", "event_map"}
+
+
+def test_a_solution_passes_and_the_list_says_so(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    assert "not started" in run(capsys, "exercises")[1]
+    (tmp_path / "minisgl-exercises").mkdir()
+    shutil.copy(FOLDER / "solutions" / "life_object.py", "minisgl-exercises/exercise-7.py")
+    assert "not started" not in (text := run(capsys, "exercises")[1]) and "started" in text
+    status, text = run(capsys, "check", "exercise-7", "--seed", "4")
+    assert (status, text) == (0, "exercise-7: right. All 13 checks pass (74 schedules, seed 4).\n")
+    assert "passed" in run(capsys, "exercises")[1]

@@ -1,0 +1,70 @@
+"""What is kept is found wherever it is, by looking."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from minisgl_tutor.exercises.kept import Keeping
+from minisgl_tutor.links import MemoryAsyncPull, MemoryAsyncPush, MemoryChannel
+from minisgl_tutor.server.frontend import FrontendManager
+
+MODULE = ModuleType("mine")
+
+
+class Life:
+    def __init__(self, uid: int) -> None:
+        self.uid = uid
+
+
+Life.__module__ = "mine"
+
+
+def frontend() -> Any:
+    return FrontendManager([MemoryAsyncPush(MemoryChannel("out"))], MemoryAsyncPull(MemoryChannel("in")))
+
+
+async def test_the_servers_own_maps_are_seen() -> None:
+    front = frontend()
+    keeping = Keeping(front, None)
+    uid = front.new_user()
+    assert keeping.now() == {("ack_map", uid), ("event_map", uid), ("unanswered", uid)}
+    front.forget(uid)
+    assert keeping.now() == set()
+
+
+@pytest.mark.parametrize(
+    "value",
+    [{5: "x"}, {5}, [5], deque([5]), (1, (5, "x")), {"all": [{"uids": {5}}]}, [Life(5)], {"a": Life(5)}],
+    ids=repr,
+)
+def test_a_uid_is_found_in_whatever_is_added(value: object) -> None:
+    front = frontend()
+    keeping = Keeping(front, MODULE)
+    front.mine = value
+    assert any(uid == 5 for _, uid in keeping.now())
+
+
+def test_a_uid_is_found_in_a_queue_and_in_the_readers_module() -> None:
+    front = frontend()
+    keeping = Keeping(front, MODULE)
+    front.queue = asyncio.Queue()
+    front.queue.put_nowait(Life(5))
+    MODULE.table = {6: 0}  # type: ignore[attr-defined]
+    try:
+        assert keeping.now() == {("queue", 5), ("table", 6)}
+    finally:
+        del MODULE.table  # type: ignore[attr-defined]
+
+
+def test_numbers_that_were_there_before_are_no_uids_and_circles_end() -> None:
+    front = frontend()
+    front.sizes = [0, 1, 2]
+    front.circle = []
+    front.circle.append(front.circle)
+    front.count = 5
+    assert Keeping(front, None).now() == set()

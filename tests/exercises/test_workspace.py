@@ -1,0 +1,73 @@
+"""The reader's folder: nothing of theirs is overwritten, and a damaged progress file is survived."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from minisgl_tutor.exercises.catalogue import UnknownExercise, resolve
+from minisgl_tutor.exercises.workspace import NAME, Workspace, WorkspaceError
+
+SEVEN = resolve("exercise-7")
+
+
+@pytest.mark.parametrize("name", ["exercise-7", "7", "5.7", " Exercise-7 ", "exercise-7.py"])
+def test_every_name_of_an_exercise_is_understood(name: str) -> None:
+    assert resolve(name) is SEVEN
+
+
+@pytest.mark.parametrize("name", ["", "8", "2.7", "exercise", "../7"])
+def test_an_unknown_name_is_answered_with_what_there_is(name: str) -> None:
+    with pytest.raises(UnknownExercise, match=r"there are: exercise-7 \(5\.7\)"):
+        resolve(name)
+
+
+def test_the_starter_is_put_there_once(tmp_path: Path) -> None:
+    workspace = Workspace.find(tmp_path)
+    assert workspace.state(SEVEN) == "not-started"
+    assert workspace.start(SEVEN)
+    assert workspace.state(SEVEN) == "started"
+    file = workspace.file(SEVEN)
+    assert file.read_bytes() == (SEVEN.path / "starter.py").read_bytes()
+    file.write_text("mine")
+    assert not workspace.start(SEVEN)
+    assert file.read_text() == "mine"
+
+
+def test_the_workspace_is_found_from_inside_and_below(tmp_path: Path) -> None:
+    below = tmp_path / NAME / ".failures"
+    below.mkdir(parents=True)
+    for here in (tmp_path, tmp_path / NAME, below):
+        assert Workspace.find(here).root == tmp_path / NAME
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    assert Workspace.find(elsewhere).root == tmp_path / NAME
+
+
+def test_a_file_in_the_place_of_the_folder_is_one_sentence(tmp_path: Path) -> None:
+    (tmp_path / NAME).write_text("")
+    with pytest.raises(WorkspaceError) as raised:
+        Workspace(tmp_path / NAME).start(SEVEN)
+    assert raised.value.path == tmp_path / NAME
+
+
+def test_what_was_passed_stays_passed(tmp_path: Path) -> None:
+    workspace = Workspace(tmp_path)
+    workspace.start(SEVEN)
+    workspace.pass_(SEVEN)
+    assert Workspace(tmp_path).state(SEVEN) == "passed"
+    assert workspace.set_aside_damage() is None
+
+
+@pytest.mark.parametrize("damage", [b"", b"{", b"[]", b'{"passed": 3}', b"\xff\xfe", b"[" * 9999])
+def test_a_damaged_progress_file_is_set_aside(damage: bytes, tmp_path: Path) -> None:
+    workspace = Workspace(tmp_path)
+    workspace.start(SEVEN)
+    (tmp_path / ".progress.json").write_bytes(damage)
+    assert workspace.state(SEVEN) == "started"
+    kept = workspace.set_aside_damage()
+    assert kept == tmp_path / ".progress.damaged"
+    assert kept.read_bytes() == damage
+    workspace.pass_(SEVEN)
+    assert workspace.state(SEVEN) == "passed"
