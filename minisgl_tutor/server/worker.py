@@ -10,6 +10,7 @@ import sys
 import threading
 import traceback
 from collections.abc import Callable
+from contextlib import suppress
 from multiprocessing.connection import Connection
 from multiprocessing.context import SpawnProcess
 from pathlib import Path
@@ -39,11 +40,12 @@ class Reporter:
         self.is_ready = False
 
     def ready(self) -> None:
-        self.is_ready = True
         self._pipe.send_bytes(READY)
+        self.is_ready = True
 
     def failed(self, sentence: str) -> None:
-        self._pipe.send_bytes((FAILED + sentence.encode())[:LONGEST_REPORT])
+        with suppress(BrokenPipeError):  # the parent is gone, which may be why
+            self._pipe.send_bytes((FAILED + sentence.encode())[:LONGEST_REPORT])
 
     def close(self) -> None:
         self._pipe.close()
