@@ -31,7 +31,7 @@ from .asgi import AsgiClient, ClientEvent, Exchange, Reader
 from .auditor import Auditor, Finding
 from .clock import VirtualTimeLoop, run
 from .stage import Stage
-from .steps import Step, code_location
+from .steps import Held, Step, code_location
 from .tracer import FRONT
 
 QUIET_US = 500_000
@@ -46,7 +46,9 @@ _rid: ContextVar[int] = ContextVar("rid")
 
 @dataclass
 class Play:
-    """What came of a play. ``exchanges`` are by the recording's request; ``uids`` map those to uids."""
+    """What came of a play. ``exchanges`` are by the recording's request; ``uids`` map those to uids;
+    ``held`` is what the components hold at the end.
+    """
 
     header: Header
     gaps: tuple[str, ...]
@@ -55,6 +57,7 @@ class Play:
     exchanges: dict[int, Exchange] = field(default_factory=dict)
     uids: dict[int, int] = field(default_factory=dict)
     beyond: dict[int, int] = field(default_factory=dict)
+    held: Held = field(default_factory=dict)
 
 
 def play(
@@ -125,6 +128,7 @@ class Player:
         await asyncio.gather(driver, return_exceptions=True)
         self._stage.scheduler.check_integrity()
         self.result.beyond = dict(engine.beyond)
+        self.result.held = self._stage.held()
         return self.result
 
     # -- clients
