@@ -48,6 +48,7 @@ MAY_KNOW: dict[str, set[str]] = {
     "server.launch": PLAIN
     | MODEL
     | {"recording", "tokenizer", "engine", "models", "server", "server.build", "server.api_process"},
+    "llm": PLAIN | MODEL | {"tokenizer", "models", "engine", "server.build"},
     "trace": PLAY,
     "views": {"message", "trace"},
     "exercises": PLAY | {"trace", "views"},
