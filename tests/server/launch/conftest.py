@@ -11,7 +11,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import httpx
@@ -139,9 +139,12 @@ def until() -> Callable[[Callable[[], object], str], None]:
     return poll
 
 
-@pytest.fixture
-def start_server() -> Iterator[Callable[..., Server]]:
-    """Starts a program with Python and gives the server; what is still there after the test is ended."""
+Start = Callable[..., Server]
+
+
+@contextmanager
+def starting() -> Iterator[Start]:
+    """Gives what starts a program with Python; what is still there at the end is ended."""
     servers: list[Server] = []
 
     def start(*arguments: str, stdin: str | None = None) -> Server:
@@ -150,6 +153,21 @@ def start_server() -> Iterator[Callable[..., Server]]:
         servers.append(Server([sys.executable, *arguments], directory, stdin))
         return servers[-1]
 
-    yield start
-    for server in servers:
-        server.discard()
+    try:
+        yield start
+    finally:
+        for server in servers:
+            server.discard()
+
+
+@pytest.fixture
+def start_server() -> Iterator[Start]:
+    with starting() as start:
+        yield start
+
+
+@pytest.fixture(scope="module")
+def start_module_server() -> Iterator[Start]:
+    """For tests that share one server."""
+    with starting() as start:
+        yield start

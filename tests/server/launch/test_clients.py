@@ -1,0 +1,116 @@
+"""Real clients against `serve` on the shipped model: the openai package, curl, a raw socket."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import socket
+import subprocess
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import openai
+import pytest
+
+QUESTION = [{"role": "user", "content": "What is a KV cache?"}]
+SERVE = ["-m", "minisgl_tutor", "serve", "--port", "0", "--threads", "1", "--max-seq-len", "256"]
+
+
+@pytest.fixture(scope="module")
+def server(start_module_server: Callable[..., Any]) -> Any:
+    return start_module_server(*SERVE).wait_ready()
+
+
+@pytest.fixture
+def client(server: Any) -> Iterator[openai.OpenAI]:
+    with openai.OpenAI(base_url=f"{server.url}/v1", api_key="none", max_retries=0) as client:
+        yield client
+
+
+def test_openai_streaming_and_not_say_the_same(client: openai.OpenAI) -> None:
+    whole = client.chat.completions.create(model="any", messages=QUESTION, max_tokens=60)
+    answer = whole.choices[0]
+    assert "cache" in answer.message.content.lower()
+    assert (answer.message.role, answer.finish_reason) == ("assistant", "stop")
+    assert whole.usage.total_tokens == whole.usage.prompt_tokens + whole.usage.completion_tokens
+    assert whole.id.startswith("chatcmpl-") and whole.object == "chat.completion"
+
+    stream = client.chat.completions.create(
+        model="any", messages=QUESTION, max_tokens=60, stream=True, stream_options={"include_usage": True}
+    )
+    chunks = list(stream)
+    assert "".join(chunk.choices[0].delta.content or "" for chunk in chunks[:-1]) == answer.message.content
+    assert chunks[0].choices[0].delta.role == "assistant" and chunks[1].choices[0].delta.role is None
+    assert [chunk.choices[0].finish_reason for chunk in chunks[:-1]][-2:] == [None, "stop"]
+    assert chunks[-1].choices == [] and chunks[-1].usage.completion_tokens == whole.usage.completion_tokens
+    assert len({chunk.id for chunk in chunks}) == 1
+
+
+def test_openai_completions_and_length(client: openai.OpenAI) -> None:
+    whole = client.completions.create(model="any", prompt="A KV cache is", max_tokens=4)
+    assert whole.choices[0].finish_reason == "length" and whole.usage.completion_tokens == 4
+    chunks = client.completions.create(model="any", prompt="A KV cache is", max_tokens=4, stream=True)
+    assert "".join(chunk.choices[0].text for chunk in chunks) == whole.choices[0].text
+
+
+def test_openai_sees_errors_as_its_own_exceptions(client: openai.OpenAI) -> None:
+    with pytest.raises(openai.UnprocessableEntityError, match="max_tokens"):
+        client.chat.completions.create(model="any", messages=QUESTION, max_tokens=0)
+    with pytest.raises(openai.BadRequestError, match="'n'"):
+        client.chat.completions.create(model="any", messages=QUESTION, n=3)
+    too_long = [{"role": "user", "content": "long " * 300}]
+    for stream in (False, True):
+        with pytest.raises(openai.BadRequestError, match="context length") as raised:
+            client.chat.completions.create(model="any", messages=too_long, stream=stream)
+        assert raised.value.code == "context_length_exceeded"
+
+
+def test_openai_lists_the_model(client: openai.OpenAI) -> None:
+    (model,) = client.models.list().data
+    assert model.id == "minisgl-tutor"
+
+
+def test_a_seed_repeats_a_sampled_answer(client: openai.OpenAI) -> None:
+    def ask(seed: int) -> str:
+        answer = client.chat.completions.create(
+            model="any", messages=QUESTION, max_tokens=30, temperature=1.5, seed=seed
+        )
+        return answer.choices[0].message.content
+
+    assert ask(7) == ask(7)
+    assert len({ask(seed) for seed in range(6)}) > 1
+
+
+@pytest.mark.skipif(shutil.which("curl") is None, reason="needs curl")
+def test_curl(server: Any) -> None:
+    """The command of the chapters (C2.35, C5.47), and its last line (C2.41)."""
+    body = {"model": "m", "messages": [{"role": "user", "content": "什么是 KV Cache？"}], "max_tokens": 128}
+    command = ["curl", "-sN", f"{server.url}/v1/chat/completions", "-H", "Content-Type: application/json"]
+    streamed = subprocess.run(
+        [*command, "-d", json.dumps({**body, "stream": True})], capture_output=True, text=True, check=True
+    ).stdout
+    events = [event.removeprefix("data: ") for event in streamed.strip().split("\n\n")]
+    assert events[-1] == "[DONE]"
+    pieces = [json.loads(event)["choices"][0]["delta"].get("content", "") for event in events[:-1]]
+    whole = subprocess.run(
+        [*command, "-d", json.dumps(body)], capture_output=True, text=True, check=True
+    ).stdout
+    assert json.loads(whole)["choices"][0]["message"]["content"] == "".join(pieces)
+
+
+def test_a_raw_socket_that_leaves_in_mid_stream_and_one_that_stays(server: Any) -> None:
+    """K5.13's request, byte for byte; the one that leaves costs the other nothing."""
+    host, port = server.url.removeprefix("http://").split(":")
+    body = json.dumps({"model": "m", "messages": QUESTION, "max_tokens": 128, "stream": True}).encode()
+    head = (
+        "POST /v1/chat/completions HTTP/1.1\r\nHost: localhost:1919\r\nContent-Type: application/json\r\n"
+        f"Content-Length: {len(body)}\r\nConnection: close\r\n\r\n"
+    ).encode()
+    leaver, stayer = socket.create_connection((host, int(port))), socket.create_connection((host, int(port)))
+    for connection in (leaver, stayer):
+        connection.sendall(head + body)
+    assert b"200" in leaver.recv(100)
+    leaver.close()
+    answer = b"".join(iter(lambda: stayer.recv(4096), b""))
+    stayer.close()
+    assert answer.startswith(b"HTTP/1.1 200") and b"data: [DONE]\n\n" in answer
