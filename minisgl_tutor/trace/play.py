@@ -8,28 +8,15 @@ from collections.abc import Callable, Iterable
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 
-import msgspec
-
-from ..engine.base import EngineInfo
-from ..engine.recorded import RecordedAnswer, RecordedEngine, RecordedStep
-from ..message import AbortBackendMsg, Message, UserMsg, unwrap
-from ..recording import (
-    ArriveLine,
-    DisconnectLine,
-    Header,
-    PaceLine,
-    Recording,
-    RequestLine,
-    StepLine,
-    SubmitLine,
-    TokensLine,
-)
+from ..message import Message, unwrap
+from ..recording import Header, Recording, RequestLine
 from ..server.config import SchedulerConfig, ServerArgs
 from ..server.frontend import FrontendManager
 from ..tokenizer.tokenizer import Tokenizer
-from .asgi import AsgiClient, ClientEvent, Exchange, Reader
+from .asgi import AsgiClient, ClientEvent, Exchange
 from .auditor import Auditor, Finding
 from .clock import VirtualTimeLoop, run
+from .plan import Plan
 from .stage import Stage
 from .steps import Held, Step, code_location
 from .tracer import FRONT
@@ -93,21 +80,21 @@ class Player:
         on_step: Callable[[Step], None],
     ) -> None:
         self.result = Play(recording.header, gaps)
-        self._lines = Lines(recording)
+        self._plan = Plan(recording)
         self._tokenizer = tokenizer
         self._frontend_class = frontend_class
         self._spec_version = spec_version
         self._on_step = on_step
         self._auditor = Auditor(recording.header.backlog_limit)
         self._rid_by_uid: dict[int, int] = {}
-        self._pending = len(self._lines.requests)
+        self._pending = len(self._plan.requests)
 
     async def play(self) -> Play:
         loop = asyncio.get_running_loop()
         assert isinstance(loop, VirtualTimeLoop)
         self._loop = loop
         header = self.result.header
-        engine = self._lines.engine(self._rid_of, loop.now_us)
+        engine = self._plan.engine(self._rid_of, loop.now_us)
         self._stage = Stage(
             server_args(header, self.result.gaps),
             header.served_model,
@@ -120,8 +107,8 @@ class Player:
             self._frontend_class,
         )
         self.result.steps = self._stage.tracer.steps
-        for request in self._lines.requests:
-            loop.call_at(self._lines.sent_us(request) / 1e6, self._send, request)
+        for request in self._plan.requests:
+            loop.call_at(self._plan.sent_us(request) / 1e6, self._send, request)
         driver = loop.create_task(self._stage.drive_scheduler(), name="scheduler")
         await self._until_quiet()
         driver.cancel()
@@ -138,7 +125,7 @@ class Player:
         client = AsgiClient(
             self._stage.app,
             spec_version=self._spec_version,
-            high_water=self._lines.buffer(request.rid),
+            high_water=self._plan.buffer(request.rid),
             observer=lambda exchange, event: self._client_event(request, exchange, event),
         )
         token = _rid.set(request.rid)
@@ -148,7 +135,7 @@ class Player:
                 request.path,
                 headers={"content-type": "application/json"},
                 body=request.body.encode(),
-                reader=self._lines.reader(request.rid),
+                reader=self._plan.reader(request.rid),
             )
         finally:
             _rid.reset(token)
@@ -176,14 +163,14 @@ class Player:
         )
 
     def _stamp(self, uid: int) -> tuple[str, int]:
-        return self._lines.stamps.get(self._rid_of(uid), (f"unrecorded{uid}", 0))
+        return self._plan.stamps.get(self._rid_of(uid), (f"unrecorded{uid}", 0))
 
     def _rid_of(self, uid: int) -> int:
         return self._rid_by_uid[uid]
 
     def _arrival(self, msg: Message) -> tuple[int, int] | None:
         places = [
-            self._lines.arrivals.get((type(each), self._rid_by_uid.get(each.uid, -1))) for each in unwrap(msg)
+            self._plan.arrivals.get((type(each), self._rid_by_uid.get(each.uid, -1))) for each in unwrap(msg)
         ]
         return max((place for place in places if place is not None), default=None)
 
@@ -200,7 +187,7 @@ class Player:
         rid = _rid.get()
         self.result.uids[rid] = uid
         self._rid_by_uid[uid] = rid
-        self._auditor.submitted(uid, self._lines.streams(rid))
+        self._auditor.submitted(uid, self._plan.streams(rid))
 
     def _report(self, finding: Finding) -> None:
         self.result.findings.append(finding)
@@ -218,7 +205,7 @@ class Player:
             if len(self.result.steps) > before or not self._stage.quiet:
                 continue
             self._audit()
-            if not self._pending and self._loop.now_us() > self._lines.last_us:
+            if not self._pending and self._loop.now_us() > self._plan.last_us:
                 return
 
     def _audit(self) -> None:
@@ -226,67 +213,6 @@ class Player:
         for uid in list(self._auditor.lives):
             for finding in self._auditor.audit(uid, held):
                 self._report(finding)
-
-
-class Lines:
-    """The lines of a recording, by what they are for."""
-
-    def __init__(self, recording: Recording) -> None:
-        lines = recording.lines
-        self._header = recording.header
-        self.requests = [line for line in lines if isinstance(line, RequestLine)]
-        submits = [line for line in lines if isinstance(line, SubmitLine)]
-        rids = {line.uid: line.rid for line in submits}
-        self._submitted = {line.rid: line.t for line in submits}
-        self.stamps = {line.rid: (line.stamp, line.created) for line in submits}
-        self._paces = {line.rid: line for line in lines if isinstance(line, PaceLine)}
-        self._leaves = {line.rid: line for line in lines if isinstance(line, DisconnectLine)}
-        self._bodies = {line.rid: line for line in self.requests}
-        # When each reached the scheduler, and its rank among those of that time.
-        self.arrivals: dict[tuple[type, int], tuple[int, int]] = {}
-        for line in lines:
-            if isinstance(line, ArriveLine):
-                taken: list[tuple[type, int]] = [(UserMsg, uid) for uid in line.users]
-                taken += [(AbortBackendMsg, uid) for uid in line.aborts]
-                for rank, (kind, uid) in enumerate(taken):
-                    if uid in rids:
-                        self.arrivals[kind, rids[uid]] = (line.t, rank)
-        tokens = {line.n: line for line in lines if isinstance(line, TokensLine)}
-        steps = [line for line in lines if isinstance(line, StepLine) and line.n in tokens]
-        self._steps = [
-            RecordedStep(
-                line.t, tokens[line.n].t, tuple(rids[uid] for uid in line.uids), tuple(line.seq_lens)
-            )
-            for line in steps
-        ]
-        self._answers = _answers(steps, tokens, rids)
-        self.last_us = max((line.t for line in lines), default=0)
-
-    def engine(self, rid_of: Callable[[int], int], now_us: Callable[[], int]) -> RecordedEngine:
-        header = self._header
-        info = EngineInfo(
-            header.page_size, header.num_pages, header.num_slots, header.max_seq_len, header.vocab_size
-        )
-        return RecordedEngine(info, self._answers, self._steps, rid_of, now_us)
-
-    def sent_us(self, request: RequestLine) -> int:
-        """When to send it: when it was submitted, since a play takes no time to read a body."""
-        return self._submitted.get(request.rid, request.t)
-
-    def buffer(self, rid: int) -> int:
-        pace = self._paces.get(rid)
-        return 65536 if pace is None else pace.buffer
-
-    def reader(self, rid: int) -> Reader:
-        pace, leave = self._paces.get(rid), self._leaves.get(rid)
-        return Reader(
-            us_per_chunk=0 if pace is None else pace.chunk_us,
-            leaves_at_us=None if leave is None else leave.t,
-            leaves_before_chunk=None if leave is None else leave.chunks,
-        )
-
-    def streams(self, rid: int) -> bool:
-        return bool(msgspec.json.decode(self._bodies[rid].body).get("stream"))
 
 
 def server_args(header: Header, gaps: tuple[str, ...]) -> ServerArgs:
@@ -303,19 +229,6 @@ def server_args(header: Header, gaps: tuple[str, ...]) -> ServerArgs:
         scheduler=SchedulerConfig(header.prefill_budget, header.cache, header.overlap, seed=0),
         gaps=gaps,
     )
-
-
-def _answers(
-    steps: list[StepLine], tokens: dict[int, TokensLine], rids: dict[int, int]
-) -> dict[int, RecordedAnswer]:
-    prompt_lens: dict[int, int] = {}
-    sampled: dict[int, list[int]] = {}
-    for step in steps:
-        for uid, seq_len, token in zip(step.uids, step.seq_lens, tokens[step.n].tokens, strict=True):
-            if token >= 0:
-                prompt_lens.setdefault(uid, seq_len)
-                sampled.setdefault(uid, []).append(token)
-    return {rids[uid]: RecordedAnswer(prompt_lens[uid], tuple(sampled[uid])) for uid in sampled}
 
 
 def _shown(request: RequestLine, exchange: Exchange, event: ClientEvent) -> dict[str, object]:

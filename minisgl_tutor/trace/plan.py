@@ -1,0 +1,97 @@
+"""What a recording says of a run: who sends what and when, how clients read, what the engine gives."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import msgspec
+
+from ..engine.base import EngineInfo
+from ..engine.recorded import RecordedAnswer, RecordedEngine, RecordedStep
+from ..message import AbortBackendMsg, UserMsg
+from ..recording import (
+    ArriveLine,
+    DisconnectLine,
+    PaceLine,
+    Recording,
+    RequestLine,
+    StepLine,
+    SubmitLine,
+    TokensLine,
+)
+from .asgi import Reader
+from .connection import HIGH_WATER
+
+
+class Plan:
+    """The lines of a recording, by what they are for. Requests are the recording's own (``rid``)."""
+
+    def __init__(self, recording: Recording) -> None:
+        lines = recording.lines
+        self._header = recording.header
+        self.requests = [line for line in lines if isinstance(line, RequestLine)]
+        submits = [line for line in lines if isinstance(line, SubmitLine)]
+        rids = {line.uid: line.rid for line in submits}
+        self._submitted = {line.rid: line.t for line in submits}
+        self.stamps = {line.rid: (line.stamp, line.created) for line in submits}
+        self._paces = {line.rid: line for line in lines if isinstance(line, PaceLine)}
+        self._leaves = {line.rid: line for line in lines if isinstance(line, DisconnectLine)}
+        self._bodies = {line.rid: line for line in self.requests}
+        # When each reached the scheduler, and its rank among those of that time.
+        self.arrivals: dict[tuple[type, int], tuple[int, int]] = {}
+        for line in lines:
+            if isinstance(line, ArriveLine):
+                taken: list[tuple[type, int]] = [(UserMsg, uid) for uid in line.users]
+                taken += [(AbortBackendMsg, uid) for uid in line.aborts]
+                for rank, (kind, uid) in enumerate(taken):
+                    if uid in rids:
+                        self.arrivals[kind, rids[uid]] = (line.t, rank)
+        tokens = {line.n: line for line in lines if isinstance(line, TokensLine)}
+        steps = [line for line in lines if isinstance(line, StepLine) and line.n in tokens]
+        self._steps = [
+            RecordedStep(
+                line.t, tokens[line.n].t, tuple(rids[uid] for uid in line.uids), tuple(line.seq_lens)
+            )
+            for line in steps
+        ]
+        self._answers = _answers(steps, tokens, rids)
+        self.last_us = max((line.t for line in lines), default=0)
+
+    def engine(self, rid_of: Callable[[int], int], now_us: Callable[[], int]) -> RecordedEngine:
+        header = self._header
+        info = EngineInfo(
+            header.page_size, header.num_pages, header.num_slots, header.max_seq_len, header.vocab_size
+        )
+        return RecordedEngine(info, self._answers, self._steps, rid_of, now_us)
+
+    def sent_us(self, request: RequestLine) -> int:
+        """When to send it: when it was submitted, since a play takes no time to read a body."""
+        return self._submitted.get(request.rid, request.t)
+
+    def buffer(self, rid: int) -> int:
+        pace = self._paces.get(rid)
+        return HIGH_WATER if pace is None else pace.buffer
+
+    def reader(self, rid: int) -> Reader:
+        pace, leave = self._paces.get(rid), self._leaves.get(rid)
+        return Reader(
+            us_per_chunk=0 if pace is None else pace.chunk_us,
+            leaves_at_us=None if leave is None else leave.t,
+            leaves_before_chunk=None if leave is None else leave.chunks,
+        )
+
+    def streams(self, rid: int) -> bool:
+        return bool(msgspec.json.decode(self._bodies[rid].body).get("stream"))
+
+
+def _answers(
+    steps: list[StepLine], tokens: dict[int, TokensLine], rids: dict[int, int]
+) -> dict[int, RecordedAnswer]:
+    prompt_lens: dict[int, int] = {}
+    sampled: dict[int, list[int]] = {}
+    for step in steps:
+        for uid, seq_len, token in zip(step.uids, step.seq_lens, tokens[step.n].tokens, strict=True):
+            if token >= 0:
+                prompt_lens.setdefault(uid, seq_len)
+                sampled.setdefault(uid, []).append(token)
+    return {rids[uid]: RecordedAnswer(prompt_lens[uid], tuple(sampled[uid])) for uid in sampled}
