@@ -30,11 +30,27 @@ class AttentionPlan(Protocol):
     """What a backend worked out for one step; opaque to the model."""
 
 
+@dataclass(frozen=True)
+class Sink:
+    """Where in the pool one layer's new K and V go: at ``locations`` (int64), counted in tokens.
+
+    ``keys`` and ``values`` have shape [pages, kv_heads, page_size, head_dim].
+    """
+
+    keys: Tensor
+    values: Tensor
+    locations: Tensor
+
+
 class Attends(Protocol):
     """What the model calls."""
 
+    def sink(self, layer: int, plan: AttentionPlan) -> Sink | None:
+        """Where to put the new tokens' K and V before ``forward``; ``None`` if ``forward`` stores them."""
+        ...
+
     def forward(self, q: Tensor, k: Tensor, v: Tensor, layer: int, plan: AttentionPlan) -> Tensor:
-        """Stores the new tokens' K and V, then attends from each to its row up to itself.
+        """Attends from each new token to its row up to itself.
 
         ``q`` has shape [tokens, heads, head_dim], as has the result; ``k`` and ``v``
         have the pool's head count.

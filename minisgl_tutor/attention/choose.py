@@ -15,7 +15,7 @@ from torch import Tensor
 from ..engine.kv_cache import KVCache
 from ..models.config import ModelConfig
 from ..models.errors import ModelError
-from .base import AttentionBackend, AttentionBatch, AttentionPlan, DecodeBackend
+from .base import AttentionBackend, AttentionBatch, AttentionPlan, DecodeBackend, Sink
 from .sdpa import SDPABackend
 
 NAMES = ("auto", "fi", "triton", "sdpa")
@@ -126,6 +126,10 @@ class ByPhase:
         single = bool(np.all(batch.seq_lens - batch.cached_lens == 1))
         backend = self.decode if single else self.prefill
         return PhasePlan(backend, backend.plan(batch))
+
+    def sink(self, layer: int, plan: AttentionPlan) -> Sink | None:
+        assert isinstance(plan, PhasePlan)
+        return plan.backend.sink(layer, plan.plan)
 
     def forward(self, q: Tensor, k: Tensor, v: Tensor, layer: int, plan: AttentionPlan) -> Tensor:
         assert isinstance(plan, PhasePlan)

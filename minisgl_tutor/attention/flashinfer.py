@@ -14,8 +14,7 @@ from flashinfer.decode import fast_decode_plan
 from torch import Tensor
 
 from ..engine.kv_cache import KVCache
-from .base import AttentionBatch, AttentionPlan, DecodeStep
-from .paged_decode import store
+from .base import AttentionBatch, AttentionPlan, DecodeStep, Sink
 
 WORKSPACE_BYTES = 256 << 20
 CUDA_CORE_GROUPS = (1, 2, 3, 4, 6, 8)
@@ -66,10 +65,13 @@ class FlashInferPrefill:
         self._planned.record()
         return PrefillPlan(batch.locations)
 
+    def sink(self, layer: int, plan: AttentionPlan) -> Sink:
+        assert isinstance(plan, PrefillPlan)
+        return Sink(self.cache.keys[layer], self.cache.values[layer], plan.locations)
+
     def forward(self, q: Tensor, k: Tensor, v: Tensor, layer: int, plan: AttentionPlan) -> Tensor:
         assert isinstance(plan, PrefillPlan)
-        store(k, v, self.cache, layer, plan.locations)
-        out: Tensor = self._wrapper.run(q.contiguous(), (self.cache.keys[layer], self.cache.values[layer]))
+        out: Tensor = self._wrapper.run(q, (self.cache.keys[layer], self.cache.values[layer]))
         return out
 
 
@@ -138,10 +140,13 @@ class FlashInferDecode:
         )
         self._planned.record()
 
+    def sink(self, layer: int, plan: AttentionPlan) -> Sink:
+        assert isinstance(plan, DecodePlan)
+        return Sink(self.cache.keys[layer], self.cache.values[layer], plan.step.locations)
+
     def forward(self, q: Tensor, k: Tensor, v: Tensor, layer: int, plan: AttentionPlan) -> Tensor:
         assert isinstance(plan, DecodePlan)
-        store(k, v, self.cache, layer, plan.step.locations)
-        out: Tensor = plan.wrapper.run(q.contiguous(), (self.cache.keys[layer], self.cache.values[layer]))
+        out: Tensor = plan.wrapper.run(q, (self.cache.keys[layer], self.cache.values[layer]))
         return out
 
     def _new_plan(self, step: DecodeStep) -> DecodePlan:

@@ -3,7 +3,7 @@
 Reading K and V is all that decode attention costs, so the work must be even
 over the whole GPU, however ragged the rows are. Once a step, one small kernel
 cuts the rows into items of at most ``chunk`` tokens; in each layer a fixed
-number of programs takes the items in turn, and what belongs together is merged.
+number of programs takes the items in turn, and the last one for a row merges its parts.
 The host takes no part: a captured step is replayed as it is.
 """
 
@@ -14,11 +14,11 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 import triton
-import triton.language as tl
 from torch import Tensor
 
 from ..engine.kv_cache import KVCache
-from .base import AttentionPlan, DecodeStep
+from .base import AttentionPlan, DecodeStep, Sink
+from .paged_kernels import attend, divide
 
 SPARE_ITEMS = 4096
 """So many items more than rows may there be."""
@@ -42,7 +42,7 @@ class PagedPlan:
     """Item ``i`` is part of row ``item_rows[i]``, whose first item is ``first_items[row]``.
 
     ``partial`` and ``weights`` hold what is not merged yet: a result by item and head,
-    and the logarithm of its share.
+    and the logarithm of its share; ``arrivals`` counts by row and K/V head, 0 between steps.
     """
 
     step: DecodeStep
@@ -51,6 +51,7 @@ class PagedPlan:
     item_rows: Tensor
     partial: Tensor
     weights: Tensor
+    arrivals: Tensor
 
 
 class PagedDecode:
@@ -67,6 +68,7 @@ class PagedDecode:
         # Steps run one after the other, so they share what they need in passing.
         self._partial = torch.empty(heads_dim, dtype=torch.float32, device=device)
         self._weights = torch.empty(heads_dim[:2], dtype=torch.float32, device=device)
+        self._arrivals = torch.zeros(max_rows * cache.num_heads, dtype=torch.int32, device=device)
 
     def capture(self, step: DecodeStep) -> PagedPlan:
         rows, device = len(step.slots), step.slots.device
@@ -77,8 +79,9 @@ class PagedDecode:
             item_rows=torch.empty(self.max_items, dtype=torch.int32, device=device),
             partial=self._partial,
             weights=self._weights,
+            arrivals=self._arrivals,
         )
-        _divide[(1,)](
+        divide[(1,)](
             step.seq_lens,
             step.live,
             plan.chunk,
@@ -98,14 +101,17 @@ class PagedDecode:
     def prepare(self, plan: AttentionPlan, seq_lens: np.ndarray) -> None:
         """Nothing: the device plans."""
 
+    def sink(self, layer: int, plan: AttentionPlan) -> Sink:
+        assert isinstance(plan, PagedPlan)
+        return Sink(self.cache.keys[layer], self.cache.values[layer], plan.step.locations)
+
     def forward(self, q: Tensor, k: Tensor, v: Tensor, layer: int, plan: AttentionPlan) -> Tensor:
         assert isinstance(plan, PagedPlan)
         cache, shape, step = self.cache, self.shape, plan.step
-        store(k, v, cache, layer, step.locations)
         rows, heads, dim = q.shape
         out = torch.empty(rows, heads, dim, dtype=q.dtype, device=q.device)
         block_dim = max(16, triton.next_power_of_2(dim))
-        _attend[(self.programs,)](
+        attend[(self.programs,)](
             q,
             q.stride(0),
             cache.keys[layer],
@@ -120,6 +126,7 @@ class PagedDecode:
             out,
             plan.partial,
             plan.weights,
+            plan.arrivals,
             rows,
             dim**-0.5 * 1.4426950408889634,
             HEADS=heads,
@@ -134,236 +141,10 @@ class PagedDecode:
             num_warps=shape.warps,
             STAGES=shape.stages,
         )
-        _merge[(rows, heads)](
-            plan.first_items,
-            out,
-            plan.partial,
-            plan.weights,
-            HEADS=heads,
-            DIM=dim,
-            DIM_BLOCK=block_dim,
-            PARTS=8,
-            num_warps=2,
-        )
         return out
-
-
-def store(k: Tensor, v: Tensor, cache: KVCache, layer: int, locations: Tensor) -> None:
-    """Writes the K and V of new tokens [tokens, kv_heads, head_dim] to their locations in the pool."""
-    tokens, heads, dim = k.shape
-    _store[(tokens, heads)](
-        k,
-        v,
-        k.stride(0),
-        v.stride(0),
-        cache.keys[layer],
-        cache.values[layer],
-        locations,
-        DIM=dim,
-        BLOCK=triton.next_power_of_2(dim),
-        PAGE=cache.page_size,
-        num_warps=1,
-    )
 
 
 def _multiprocessors(device: torch.device) -> int:
     if device.type != "cuda":
         return 1
     return int(torch.cuda.get_device_properties(device).multi_processor_count)
-
-
-@triton.jit
-def _store(
-    k: tl.tensor,
-    v: tl.tensor,
-    k_stride: tl.tensor,
-    v_stride: tl.tensor,
-    keys: tl.tensor,
-    values: tl.tensor,
-    locations: tl.tensor,
-    DIM: tl.constexpr,
-    BLOCK: tl.constexpr,
-    PAGE: tl.constexpr,
-) -> None:
-    token = tl.program_id(0).to(tl.int64)
-    head = tl.program_id(1)
-    location = tl.load(locations + token)
-    dim = tl.arange(0, BLOCK)
-    inside = dim < DIM
-    place = ((location // PAGE * tl.num_programs(1) + head) * PAGE + location % PAGE) * DIM + dim
-    tl.store(keys + place, tl.load(k + token * k_stride + head * DIM + dim, mask=inside), mask=inside)
-    tl.store(values + place, tl.load(v + token * v_stride + head * DIM + dim, mask=inside), mask=inside)
-
-
-@triton.jit
-def _divide(
-    seq_lens: tl.tensor,
-    live: tl.tensor,
-    chunk_out: tl.tensor,
-    first_items: tl.tensor,
-    item_rows: tl.tensor,
-    rows: tl.tensor,
-    max_items: tl.tensor,
-    kv_heads: tl.tensor,
-    PROGRAMS: tl.constexpr,
-    TILE: tl.constexpr,
-    BLOCK: tl.constexpr,
-    ITEM_COST: tl.constexpr,
-) -> None:
-    """Chooses the chunk that should take the least time, and lists the items.
-
-    Larger chunks leave programs idle at the end, by half a chunk on average;
-    each item costs as much as reading ``ITEM_COST`` more tokens.
-    """
-    row = tl.arange(0, BLOCK)
-    lens = tl.load(seq_lens + row, mask=row < tl.load(live), other=0)
-    best_chunk = TILE * 128
-    best_cost = 2147483647
-    for doublings in tl.static_range(8):
-        chunk = TILE * 2**doublings
-        items = tl.sum((lens + chunk - 1) // chunk)
-        waves = (items * kv_heads + PROGRAMS - 1) // PROGRAMS
-        # In one or two waves nothing evens out: the last program to finish has a whole chunk in each.
-        cost = tl.where(waves <= 2, waves * (chunk + ITEM_COST), waves * ITEM_COST + chunk // 2)
-        better = (cost < best_cost) & (items <= max_items)
-        best_cost = tl.where(better, cost, best_cost)
-        best_chunk = tl.where(better, chunk, best_chunk)
-    counts = (lens + best_chunk - 1) // best_chunk
-    ends = tl.cumsum(counts, 0)
-    firsts = ends - counts
-    tl.store(chunk_out, best_chunk)
-    tl.store(first_items + row, firsts, mask=row < rows)
-    tl.store(first_items + rows, tl.sum(counts))
-    for part in range(0, tl.max(counts)):
-        tl.store(item_rows + firsts + part, row, mask=part < counts)
-
-
-@triton.jit
-def _attend(
-    q: tl.tensor,
-    q_stride: tl.tensor,
-    keys: tl.tensor,
-    values: tl.tensor,
-    page_table: tl.tensor,
-    pages_per_row: tl.tensor,
-    slots: tl.tensor,
-    seq_lens: tl.tensor,
-    chunk_in: tl.tensor,
-    first_items: tl.tensor,
-    item_rows: tl.tensor,
-    out: tl.tensor,
-    partial: tl.tensor,
-    weights: tl.tensor,
-    rows: tl.tensor,
-    scale: tl.tensor,
-    HEADS: tl.constexpr,
-    KV_HEADS: tl.constexpr,
-    GROUP: tl.constexpr,
-    GROUP_BLOCK: tl.constexpr,
-    DIM: tl.constexpr,
-    DIM_BLOCK: tl.constexpr,
-    PAGE: tl.constexpr,
-    TILE: tl.constexpr,
-    PROGRAMS: tl.constexpr,
-    STAGES: tl.constexpr,
-) -> None:
-    """Takes every ``PROGRAMS``-th pair of item and K/V head; softmax is online, in base 2."""
-    chunk = tl.load(chunk_in)
-    group = tl.arange(0, GROUP_BLOCK)
-    dim = tl.arange(0, DIM_BLOCK)
-    member = (group < GROUP)[:, None] & (dim < DIM)[None, :]
-    work_end = tl.load(first_items + rows) * KV_HEADS
-    for work in tl.range(tl.program_id(0), work_end, PROGRAMS, num_stages=1):
-        item = work // KV_HEADS
-        head = work % KV_HEADS
-        row = tl.load(item_rows + item)
-        seq_len = tl.load(seq_lens + row)
-        begin = (item - tl.load(first_items + row)) * chunk
-        end = tl.minimum(begin + chunk, seq_len)
-        table = page_table + tl.load(slots + row).to(tl.int64) * pages_per_row
-        heads = head * GROUP + group
-        queries = tl.load(
-            q + row.to(tl.int64) * q_stride + heads[:, None] * DIM + dim[None, :], mask=member, other=0.0
-        )
-        highest = tl.full([GROUP_BLOCK], -float("inf"), tl.float32)
-        total = tl.zeros([GROUP_BLOCK], tl.float32)
-        mixed = tl.zeros([GROUP_BLOCK, DIM_BLOCK], tl.float32)
-        for start in tl.range(begin, end, TILE, num_stages=STAGES):
-            position = start + tl.arange(0, TILE)
-            if PAGE % TILE == 0:
-                page = tl.load(table + start // PAGE).to(tl.int64)
-                place = (page * KV_HEADS + head) * PAGE + start % PAGE + tl.arange(0, TILE)
-            else:
-                pages = tl.load(table + position // PAGE, mask=position < end, other=0).to(tl.int64)
-                place = (pages * KV_HEADS + head) * PAGE + position % PAGE
-            # Behind the end lies what an earlier row left: numbers, which the mask below makes count nothing.
-            if DIM == DIM_BLOCK:
-                some_keys = tl.load(keys + place[None, :] * DIM + dim[:, None])
-                some_values = tl.load(values + place[:, None] * DIM + dim[None, :])
-            else:
-                some_keys = tl.load(
-                    keys + place[None, :] * DIM + dim[:, None], mask=dim[:, None] < DIM, other=0.0
-                )
-                some_values = tl.load(
-                    values + place[:, None] * DIM + dim[None, :], mask=dim[None, :] < DIM, other=0.0
-                )
-            scores = tl.dot(queries, some_keys, input_precision="ieee") * scale
-            scores = tl.where(position[None, :] < end, scores, -float("inf"))
-            new_highest = tl.maximum(highest, tl.max(scores, 1))
-            shares = tl.exp2(scores - new_highest[:, None])
-            fade = tl.exp2(highest - new_highest)
-            total = total * fade + tl.sum(shares, 1)
-            mixed = mixed * fade[:, None]
-            mixed = tl.dot(shares.to(some_values.dtype), some_values, mixed, input_precision="ieee")
-            highest = new_highest
-        mixed = mixed / total[:, None]
-        if seq_len <= chunk:
-            place_out = (row.to(tl.int64) * HEADS + heads)[:, None] * DIM + dim[None, :]
-            tl.store(out + place_out, mixed.to(out.dtype.element_ty), mask=member)
-        else:
-            part = item.to(tl.int64) * HEADS + heads
-            tl.store(partial + part[:, None] * DIM + dim[None, :], mixed, mask=member)
-            tl.store(weights + part, highest + tl.log2(total), mask=group < GROUP)
-
-
-@triton.jit
-def _merge(
-    first_items: tl.tensor,
-    out: tl.tensor,
-    partial: tl.tensor,
-    weights: tl.tensor,
-    HEADS: tl.constexpr,
-    DIM: tl.constexpr,
-    DIM_BLOCK: tl.constexpr,
-    PARTS: tl.constexpr,
-) -> None:
-    """Adds up the parts of one row and head by their shares; a row of one item is complete already."""
-    row = tl.program_id(0)
-    head = tl.program_id(1)
-    first = tl.load(first_items + row)
-    last = tl.load(first_items + row + 1)
-    if last - first == 1:
-        return
-    dim = tl.arange(0, DIM_BLOCK)
-    highest = -float("inf")
-    total = 0.0
-    mixed = tl.zeros([DIM_BLOCK], tl.float32)
-    for start in range(first, last, PARTS):
-        item = start + tl.arange(0, PARTS)
-        inside = item < last
-        part = item.to(tl.int64) * HEADS + head
-        weight = tl.load(weights + part, mask=inside, other=-float("inf"))
-        new_highest = tl.maximum(highest, tl.max(weight))
-        share = tl.exp2(weight - new_highest)
-        fade = tl.exp2(highest - new_highest)
-        values = tl.load(
-            partial + part[:, None] * DIM + dim[None, :],
-            mask=inside[:, None] & (dim < DIM)[None, :],
-            other=0.0,
-        )
-        total = total * fade + tl.sum(share)
-        mixed = mixed * fade + tl.sum(values * share[:, None], 0)
-        highest = new_highest
-    mixed = tl.where(first == last, 0.0, mixed / total)
-    place = (row.to(tl.int64) * HEADS + head) * DIM + dim
-    tl.store(out + place, mixed.to(out.dtype.element_ty), mask=dim < DIM)

@@ -94,6 +94,9 @@ class SDPABackend:
     def _pages_of(self, tokens: int) -> int:
         return -(-tokens // self.cache.page_size)
 
+    def sink(self, layer: int, plan: AttentionPlan) -> None:
+        """None: whole rows are attended to as they come, and stored here."""
+
     def forward(self, q: Tensor, k: Tensor, v: Tensor, layer: int, plan: AttentionPlan) -> Tensor:
         assert isinstance(plan, SDPAPlan)
         self.cache.store(layer, plan.new, k, v)

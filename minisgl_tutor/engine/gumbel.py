@@ -156,8 +156,9 @@ def _draw_part(
     temperature = tl.load(temperatures + row)
     # One round of the generator gives four numbers, for tokens a quarter apart.
     first = part * PART + tl.arange(0, QUARTER)
-    highest = -float("inf")
-    chosen = 0
+    place = logits + row * vocab + first
+    highest = tl.full([QUARTER], -float("inf"), tl.float32)
+    chosen = first
     if temperature > 0:
         seed = tl.load(seeds + row)
         high = tl.load(positions + row).to(tl.int64) << 32
@@ -165,26 +166,22 @@ def _draw_part(
         factor = 1.0 / tl.maximum(temperature, lowest_temperature)
         for quarter in tl.static_range(4):
             token = first + quarter * QUARTER
-            score = tl.load(logits + row * vocab + token, mask=token < vocab, other=-float("inf")).to(
-                tl.float32
-            )
+            given = tl.load(place + quarter * QUARTER, mask=token < vocab, other=-float("inf"))
             bits = n0 if quarter == 0 else (n1 if quarter == 1 else (n2 if quarter == 2 else n3))
-            score = tl.where(score == score, score, -float("inf")) * factor + _noise(bits)
-            value, index = tl.max(score, 0, return_indices=True)
-            chosen = tl.where(value > highest, part * PART + quarter * QUARTER + index, chosen)
-            highest = tl.maximum(value, highest)
+            noisy = given.to(tl.float32) * factor + _noise(bits)
+            chosen = tl.where(noisy > highest, token, chosen)  # false also for what is not a number
+            highest = tl.where(noisy > highest, noisy, highest)
     else:
         for quarter in tl.static_range(4):
             token = first + quarter * QUARTER
-            score = tl.load(logits + row * vocab + token, mask=token < vocab, other=-float("inf")).to(
-                tl.float32
-            )
-            score = tl.where(score == score, score, -float("inf"))
-            value, index = tl.max(score, 0, return_indices=True, return_indices_tie_break_left=True)
-            chosen = tl.where(value > highest, part * PART + quarter * QUARTER + index, chosen)
-            highest = tl.maximum(value, highest)
-    tl.store(best + row * parts + part, highest)
-    tl.store(where + row * parts + part, chosen)
+            given = tl.load(place + quarter * QUARTER, mask=token < vocab, other=-float("inf"))
+            score = given.to(tl.float32)
+            chosen = tl.where(score > highest, token, chosen)
+            highest = tl.where(score > highest, score, highest)
+    best_score = tl.max(highest, 0)
+    # The lowest token among equals.
+    tl.store(best + row * parts + part, best_score)
+    tl.store(where + row * parts + part, tl.min(tl.where(highest == best_score, chosen, 2147483647), 0))
 
 
 @triton.jit

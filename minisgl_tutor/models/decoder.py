@@ -42,7 +42,8 @@ class Attention:
 
     def __call__(self, x: Tensor, angles: Tensor, backend: Attends, plan: AttentionPlan) -> Tensor:
         qkv = self.qkv(x).view(len(x), -1, self.head_dim)
-        q, k, v = self.ops.turn(qkv, self.heads, self.qk_norms, self.eps, angles)
+        sink = backend.sink(self.layer, plan)
+        q, k, v = self.ops.turn(qkv, self.heads, self.qk_norms, self.eps, angles, sink)
         return self.out(backend.forward(q, k, v, self.layer, plan).reshape(len(x), -1))
 
     def destinations(self, prefix: str) -> Destinations:

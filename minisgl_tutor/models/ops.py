@@ -9,6 +9,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from ..attention.base import Sink
 from .rotary import rotate
 
 
@@ -34,11 +35,13 @@ class Ops(Protocol):
         norms: tuple[Tensor, Tensor] | None,
         eps: float,
         angles: Tensor,
+        sink: Sink | None,
     ) -> tuple[Tensor, Tensor, Tensor]:
         """Q, K and V of ``qkv`` [tokens, all heads, head_dim], ``heads`` of each.
 
         Q and K are normed first where ``norms`` has their weights, and rotated by
-        ``angles``, rows of the rotary table. May overwrite ``qkv``.
+        ``angles``, rows of the rotary table. May overwrite ``qkv``. With a ``sink`` K and V
+        go there, and those returned are unspecified.
         """
         ...
 
@@ -64,7 +67,9 @@ class TorchOps:
         norms: tuple[Tensor, Tensor] | None,
         eps: float,
         angles: Tensor,
+        sink: Sink | None,
     ) -> tuple[Tensor, Tensor, Tensor]:
+        assert sink is None, "attention that runs with these operations stores K and V itself"
         if norms is not None:
             q, k, v = torch.split(qkv, list(heads), dim=1)
             return rotate(self.norm(q, norms[0], eps), angles), rotate(self.norm(k, norms[1], eps), angles), v

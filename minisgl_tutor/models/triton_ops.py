@@ -9,6 +9,10 @@ import triton
 import triton.language as tl
 from torch import Tensor
 
+from ..attention.base import Sink
+
+HEADS_AT_ONCE = 8
+
 
 class TritonOps:
     """``Ops`` for NVIDIA GPUs. ``x`` must be contiguous."""
@@ -39,24 +43,35 @@ class TritonOps:
         norms: tuple[Tensor, Tensor] | None,
         eps: float,
         angles: Tensor,
+        sink: Sink | None,
     ) -> tuple[Tensor, Tensor, Tensor]:
-        tokens, _, dim = qkv.shape
+        tokens, all_heads, dim = qkv.shape
+        q, k, v = torch.split(qkv, list(heads), dim=1)
+        turned = q if sink is None else torch.empty_like(q, memory_format=torch.contiguous_format)
         q_norm, k_norm = norms if norms is not None else (qkv, qkv)
-        _turn[(tokens, heads[0] + heads[1])](
+        keys, values, locations = (k, v, qkv) if sink is None else (sink.keys, sink.values, sink.locations)
+        _turn[(tokens, triton.cdiv(all_heads, HEADS_AT_ONCE))](
             qkv,
             q_norm,
             k_norm,
             angles,
-            sum(heads),
-            heads[0],
+            turned,
+            turned.stride(0),
+            keys,
+            values,
+            locations,
             eps,
+            Q_HEADS=heads[0],
+            KV_HEADS=heads[1],
+            PAGE=1 if sink is None else sink.keys.shape[2],
             HALF=dim // 2,
             BLOCK=triton.next_power_of_2(dim // 2),
+            HEADS=HEADS_AT_ONCE,
             NORM=norms is not None,
-            num_warps=1,
+            SINK=sink is not None,
+            num_warps=HEADS_AT_ONCE // 2,
         )
-        q, k, v = torch.split(qkv, list(heads), dim=1)
-        return q, k, v
+        return turned, k, v
 
 
 def _launch_norm(x: Tensor, stream: Tensor, weight: Tensor, out: Tensor, eps: float, add: bool) -> None:
@@ -107,29 +122,67 @@ def _turn(
     q_norm: tl.tensor,
     k_norm: tl.tensor,
     angles: tl.tensor,
-    all_heads: tl.tensor,
-    q_heads: tl.tensor,
+    turned: tl.tensor,
+    turned_stride: tl.tensor,
+    keys: tl.tensor,
+    values: tl.tensor,
+    locations: tl.tensor,
     eps: tl.tensor,
+    Q_HEADS: tl.constexpr,
+    KV_HEADS: tl.constexpr,
+    PAGE: tl.constexpr,
     HALF: tl.constexpr,
     BLOCK: tl.constexpr,
+    HEADS: tl.constexpr,
     NORM: tl.constexpr,
+    SINK: tl.constexpr,
 ) -> None:
-    """Norms and rotates one head of one token where it lies; its halves are each other's partners."""
+    """Norms and rotates some heads of one token; the halves of a head are each other's partners.
+
+    With a sink, Q goes to ``turned``, K and V to the pool; without, Q and K stay where they are.
+    """
     token = tl.program_id(0).to(tl.int64)
-    head = tl.program_id(1)
+    head = tl.program_id(1) * HEADS + tl.arange(0, HEADS)
     dim = tl.arange(0, BLOCK)
-    inside = dim < HALF
-    place = qkv + (token * all_heads + head) * 2 * HALF + dim
+    is_q, is_k = head < Q_HEADS, (head >= Q_HEADS) & (head < Q_HEADS + KV_HEADS)
+    is_v = (head >= Q_HEADS + KV_HEADS) & (head < Q_HEADS + 2 * KV_HEADS)
+    inside = (is_q | is_k | is_v)[:, None] & (dim < HALF)[None, :]
+    place = qkv + (token * (Q_HEADS + 2 * KV_HEADS) + head)[:, None] * 2 * HALF + dim[None, :]
     first = tl.load(place, mask=inside, other=0.0).to(tl.float32)
     second = tl.load(place + HALF, mask=inside, other=0.0).to(tl.float32)
+    v_first, v_second = first, second
     if NORM:
-        weight = q_norm + dim if head < q_heads else k_norm + dim
-        squares = tl.sum(first * first) + tl.sum(second * second)
-        factor = tl.rsqrt(squares / (2 * HALF) + eps)
-        first = first * factor * tl.load(weight, mask=inside, other=0.0).to(tl.float32)
-        second = second * factor * tl.load(weight + HALF, mask=inside, other=0.0).to(tl.float32)
-    cos = tl.load(angles + token * 2 * HALF + dim, mask=inside, other=0.0)
-    sin = tl.load(angles + token * 2 * HALF + HALF + dim, mask=inside, other=0.0)
+        squares = tl.sum(first * first, 1) + tl.sum(second * second, 1)
+        factor = tl.rsqrt(squares / (2 * HALF) + eps)[:, None]
+        q_first = tl.load(q_norm + dim, mask=dim < HALF, other=0.0).to(tl.float32)
+        q_second = tl.load(q_norm + HALF + dim, mask=dim < HALF, other=0.0).to(tl.float32)
+        k_first = tl.load(k_norm + dim, mask=dim < HALF, other=0.0).to(tl.float32)
+        k_second = tl.load(k_norm + HALF + dim, mask=dim < HALF, other=0.0).to(tl.float32)
+        first = first * factor * tl.where(is_q[:, None], q_first[None, :], k_first[None, :])
+        second = second * factor * tl.where(is_q[:, None], q_second[None, :], k_second[None, :])
+    cos = tl.load(angles + token * 2 * HALF + dim, mask=dim < HALF, other=0.0)[None, :]
+    sin = tl.load(angles + token * 2 * HALF + HALF + dim, mask=dim < HALF, other=0.0)[None, :]
     kind = qkv.dtype.element_ty
-    tl.store(place, (first * cos - second * sin).to(kind), mask=inside)
-    tl.store(place + HALF, (second * cos + first * sin).to(kind), mask=inside)
+    turned_first = (first * cos - second * sin).to(kind)
+    turned_second = (second * cos + first * sin).to(kind)
+    if SINK:
+        q_place = turned + token * turned_stride + head[:, None] * 2 * HALF + dim[None, :]
+        q_inside = inside & is_q[:, None]
+        tl.store(q_place, turned_first, mask=q_inside)
+        tl.store(q_place + HALF, turned_second, mask=q_inside)
+        location = tl.load(locations + token)
+        page = location // PAGE * KV_HEADS
+        k_row = (page + head - Q_HEADS) * PAGE + location % PAGE
+        k_place = keys + k_row[:, None] * 2 * HALF + dim[None, :]
+        k_inside = inside & is_k[:, None]
+        tl.store(k_place, turned_first, mask=k_inside)
+        tl.store(k_place + HALF, turned_second, mask=k_inside)
+        v_row = (page + head - Q_HEADS - KV_HEADS) * PAGE + location % PAGE
+        v_place = values + v_row[:, None] * 2 * HALF + dim[None, :]
+        v_inside = inside & is_v[:, None]
+        tl.store(v_place, v_first.to(kind), mask=v_inside)
+        tl.store(v_place + HALF, v_second.to(kind), mask=v_inside)
+    else:
+        turns = inside & (is_q | is_k)[:, None]
+        tl.store(place, turned_first, mask=turns)
+        tl.store(place + HALF, turned_second, mask=turns)

@@ -1,0 +1,172 @@
+"""The kernels of ``paged_decode``: cutting rows into items, and attending item by item."""
+
+from __future__ import annotations
+
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def divide(
+    seq_lens: tl.tensor,
+    live: tl.tensor,
+    chunk_out: tl.tensor,
+    first_items: tl.tensor,
+    item_rows: tl.tensor,
+    rows: tl.tensor,
+    max_items: tl.tensor,
+    kv_heads: tl.tensor,
+    PROGRAMS: tl.constexpr,
+    TILE: tl.constexpr,
+    BLOCK: tl.constexpr,
+    ITEM_COST: tl.constexpr,
+) -> None:
+    """Chooses the chunk that should take the least time, and lists the items.
+
+    Larger chunks leave programs idle at the end, by half a chunk on average;
+    each item costs as much as reading ``ITEM_COST`` more tokens.
+    """
+    row = tl.arange(0, BLOCK)
+    lens = tl.load(seq_lens + row, mask=row < tl.load(live), other=0)
+    best_chunk = TILE * 128
+    best_cost = 2147483647
+    for doublings in tl.static_range(8):
+        chunk = TILE * 2**doublings
+        items = tl.sum((lens + chunk - 1) // chunk)
+        waves = (items * kv_heads + PROGRAMS - 1) // PROGRAMS
+        # In one or two waves nothing evens out: the last program to finish has a whole chunk in each.
+        cost = tl.where(waves <= 2, waves * (chunk + ITEM_COST), waves * ITEM_COST + chunk // 2)
+        better = (cost < best_cost) & (items <= max_items)
+        best_cost = tl.where(better, cost, best_cost)
+        best_chunk = tl.where(better, chunk, best_chunk)
+    counts = (lens + best_chunk - 1) // best_chunk
+    ends = tl.cumsum(counts, 0)
+    firsts = ends - counts
+    tl.store(chunk_out, best_chunk)
+    tl.store(first_items + row, firsts, mask=row < rows)
+    tl.store(first_items + rows, tl.sum(counts))
+    for part in range(0, tl.max(counts)):
+        tl.store(item_rows + firsts + part, row, mask=part < counts)
+
+
+@triton.jit
+def attend(
+    q: tl.tensor,
+    q_stride: tl.tensor,
+    keys: tl.tensor,
+    values: tl.tensor,
+    page_table: tl.tensor,
+    pages_per_row: tl.tensor,
+    slots: tl.tensor,
+    seq_lens: tl.tensor,
+    chunk_in: tl.tensor,
+    first_items: tl.tensor,
+    item_rows: tl.tensor,
+    out: tl.tensor,
+    partial: tl.tensor,
+    weights: tl.tensor,
+    arrivals: tl.tensor,
+    rows: tl.tensor,
+    scale: tl.tensor,
+    HEADS: tl.constexpr,
+    KV_HEADS: tl.constexpr,
+    GROUP: tl.constexpr,
+    GROUP_BLOCK: tl.constexpr,
+    DIM: tl.constexpr,
+    DIM_BLOCK: tl.constexpr,
+    PAGE: tl.constexpr,
+    TILE: tl.constexpr,
+    PROGRAMS: tl.constexpr,
+    STAGES: tl.constexpr,
+) -> None:
+    """Takes every ``PROGRAMS``-th pair of item and K/V head; softmax is online, in base 2.
+
+    Who brings the last part of a row merges them all.
+    """
+    chunk = tl.load(chunk_in)
+    group = tl.arange(0, GROUP_BLOCK)
+    dim = tl.arange(0, DIM_BLOCK)
+    member = (group < GROUP)[:, None] & (dim < DIM)[None, :]
+    work_end = tl.load(first_items + rows) * KV_HEADS
+    for work in tl.range(tl.program_id(0), work_end, PROGRAMS, num_stages=1):
+        item = work // KV_HEADS
+        head = work % KV_HEADS
+        row = tl.load(item_rows + item)
+        seq_len = tl.load(seq_lens + row)
+        begin = (item - tl.load(first_items + row)) * chunk
+        end = tl.minimum(begin + chunk, seq_len)
+        table = page_table + tl.load(slots + row).to(tl.int64) * pages_per_row
+        heads = head * GROUP + group
+        queries = tl.load(
+            q + row.to(tl.int64) * q_stride + heads[:, None] * DIM + dim[None, :], mask=member, other=0.0
+        )
+        highest = tl.full([GROUP_BLOCK], -float("inf"), tl.float32)
+        total = tl.zeros([GROUP_BLOCK], tl.float32)
+        mixed = tl.zeros([GROUP_BLOCK, DIM_BLOCK], tl.float32)
+        for start in tl.range(begin, end, TILE, num_stages=STAGES):
+            position = start + tl.arange(0, TILE)
+            if PAGE % TILE == 0:
+                page = tl.load(table + start // PAGE).to(tl.int64)
+                place = (page * KV_HEADS + head) * PAGE + start % PAGE + tl.arange(0, TILE)
+            else:
+                pages = tl.load(table + position // PAGE, mask=position < end, other=0).to(tl.int64)
+                place = (pages * KV_HEADS + head) * PAGE + position % PAGE
+            # Behind the end lies what an earlier row left: numbers, which the mask below makes count nothing.
+            if DIM == DIM_BLOCK:
+                some_keys = tl.load(keys + place[None, :] * DIM + dim[:, None])
+                some_values = tl.load(values + place[:, None] * DIM + dim[None, :])
+            else:
+                some_keys = tl.load(
+                    keys + place[None, :] * DIM + dim[:, None], mask=dim[:, None] < DIM, other=0.0
+                )
+                some_values = tl.load(
+                    values + place[:, None] * DIM + dim[None, :], mask=dim[None, :] < DIM, other=0.0
+                )
+            scores = tl.dot(queries, some_keys, input_precision="ieee") * scale
+            scores = tl.where(position[None, :] < end, scores, -float("inf"))
+            new_highest = tl.maximum(highest, tl.max(scores, 1))
+            shares = tl.exp2(scores - new_highest[:, None])
+            fade = tl.exp2(highest - new_highest)
+            total = total * fade + tl.sum(shares, 1)
+            mixed = mixed * fade[:, None]
+            mixed = tl.dot(shares.to(some_values.dtype), some_values, mixed, input_precision="ieee")
+            highest = new_highest
+        mixed = mixed / total[:, None]
+        is_whole = seq_len <= chunk
+        if not is_whole:
+            first_item = tl.load(first_items + row)
+            parts = tl.load(first_items + row + 1) - first_item
+            part = item.to(tl.int64) * HEADS + heads
+            tl.store(partial + part[:, None] * DIM + dim[None, :], mixed, mask=member)
+            tl.store(weights + part, highest + tl.log2(total), mask=group < GROUP)
+            tl.debug_barrier()  # all threads' stores come before the one thread's arrival
+            arrival = arrivals + row * KV_HEADS + head
+            is_last = tl.atomic_add(arrival, 1, sem="acq_rel") == parts - 1
+            if is_last:
+                tl.store(arrival, 0)
+                highest = tl.full([GROUP_BLOCK], -float("inf"), tl.float32)
+                total = tl.zeros([GROUP_BLOCK], tl.float32)
+                mixed = tl.zeros([GROUP_BLOCK, DIM_BLOCK], tl.float32)
+                for other in range(first_item, first_item + parts):
+                    part = other.to(tl.int64) * HEADS + heads
+                    # Past the first cache, which knows nothing of what other programs wrote.
+                    weight = tl.load(
+                        weights + part, mask=group < GROUP, other=-float("inf"), cache_modifier=".cg"
+                    )
+                    values_of = tl.load(
+                        partial + part[:, None] * DIM + dim[None, :],
+                        mask=member,
+                        other=0.0,
+                        cache_modifier=".cg",
+                    )
+                    new_highest = tl.maximum(highest, weight)
+                    fade = tl.where(group < GROUP, tl.exp2(highest - new_highest), 0.0)
+                    share = tl.where(group < GROUP, tl.exp2(weight - new_highest), 0.0)
+                    total = total * fade + share
+                    mixed = mixed * fade[:, None] + values_of * share[:, None]
+                    highest = new_highest
+                mixed = mixed / tl.where(group < GROUP, total, 1.0)[:, None]
+            is_whole = is_last
+        if is_whole:
+            place_out = (row.to(tl.int64) * HEADS + heads)[:, None] * DIM + dim[None, :]
+            tl.store(out + place_out, mixed.to(out.dtype.element_ty), mask=member)
