@@ -17,10 +17,10 @@ from .schedule import Client, Ending, Extra, Schedule
 from .wire import Observation, Raised, Seen
 
 NOTICE_US = 250_000
-"""A client that left must have been noticed by then, and a request that ends sooner needs no abort."""
+"""Without streaming a client that left must be noticed by then; a request that ends sooner needs no abort."""
 
 PROMPT_US = 5_000
-"""Replies must be passed on within this time of virtual time, in which code takes none."""
+"""What need not wait for anything must be done by then. In virtual time code itself takes none."""
 
 HELPERS = 2
 """Tasks that may live on: the listener, and one more if the design has one."""
@@ -53,6 +53,7 @@ class Fault(StrEnum):
     POLLS = "polls"
     BLOCKS = "blocks"
     THREAD = "thread"
+    UID_TWICE = "uid-twice"
     RAISED = "raised"
     NEVER_ENDS = "never-ends"
     WRONG_ANSWER = "wrong-answer"
@@ -150,7 +151,7 @@ def _faults(index: int, schedule: Schedule, whole: Observation, observation: Obs
         return
     yield from _answer(client, extra, seen, reference)
     yield from _aborts(index, client, extra, seen, whole, observation)
-    if client.leaves and seen.app_us - seen.end_us > NOTICE_US:
+    if client.leaves and seen.app_us - seen.end_us > (PROMPT_US if client.stream else NOTICE_US):
         yield Fault.NOTICED_LATE, seen.end_us, {"ms": (seen.app_us - seen.end_us) // 1000}
     if seen.kept:
         yield Fault.KEPT, max(seen.app_us, seen.end_us), {"where": seen.kept}
@@ -163,6 +164,10 @@ def _faults(index: int, schedule: Schedule, whole: Observation, observation: Obs
 def _of_all(observation: Observation) -> Iterator[Found]:
     """What cannot be told to be the doing of one client's request."""
     last_us = max(max(seen.app_us, seen.end_us) for seen in observation.clients)
+    uids = [seen.uid for seen in observation.clients if seen.uid is not None]
+    twice = [uid for place, uid in enumerate(uids) if uid in uids[:place]]
+    if twice:
+        yield Fault.UID_TWICE, last_us, {"uid": twice[0]}
     for blocked in observation.blocked:
         yield Fault.BLOCKS, last_us, _told(blocked)
     if observation.stopped is not None:
@@ -206,11 +211,11 @@ def _answer(client: Client, extra: Extra, seen: Seen, reference: Seen) -> Iterat
             yield Fault.WRONG_ANSWER, seen.end_us, _texts(seen, reference)
     elif (seen.end, seen.status, seen.body) != (reference.end, reference.status, reference.body):
         yield Fault.WRONG_ANSWER, seen.end_us, _texts(seen, reference)
-    elif any(
-        at_us > due_us + PROMPT_US for at_us, due_us in zip(seen.chunks_us, reference.chunks_us, strict=False)
-    ):
-        late = max(at - due for at, due in zip(seen.chunks_us, reference.chunks_us, strict=False))
-        yield Fault.LATE_ANSWER, seen.end_us, {"ms": late // 1000}
+    else:
+        times = zip([*seen.chunks_us, seen.end_us], [*reference.chunks_us, reference.end_us], strict=True)
+        late_us = max(at_us - due_us for at_us, due_us in times)
+        if late_us > PROMPT_US:
+            yield Fault.LATE_ANSWER, seen.end_us, {"ms": late_us // 1000}
 
 
 def _texts(seen: Seen, reference: Seen) -> dict[str, Any]:

@@ -59,9 +59,9 @@ def _meets() -> Iterator[Schedule]:
     for stream in (True, False):
         for replies in (1, 2):
             yield Schedule((replace(client(stream, Ending.LEAVES_AT_END), replies=replies),))
-        for extra in (Extra.ABORT_FIRST, Extra.ABORT_AFTER):
-            yield Schedule((client(stream, Ending.LEAVES_AT_END),), extra=extra)
-            yield Schedule((client(stream, Ending.LEAVES_WAITING, 1),), extra=extra)
+    for extra in (Extra.ABORT_FIRST, Extra.ABORT_AFTER):
+        yield Schedule((client(True, Ending.LEAVES_AT_END),), extra=extra)
+        yield Schedule((client(True, Ending.LEAVES_WAITING, 1),), extra=extra)
     yield Schedule((client(True),), extra=Extra.ABORT_AT_END)
 
 

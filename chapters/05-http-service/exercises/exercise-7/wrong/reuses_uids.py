@@ -1,6 +1,6 @@
 """The uid of a request that has ended is given to the next one, which then gets the other's late replies.
 
-Fails: neighbours: wrong-answer
+Fails: neighbours: uid-twice
 """
 
 from __future__ import annotations
