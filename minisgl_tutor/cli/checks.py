@@ -138,22 +138,25 @@ def torch_build() -> Iterator[Finding]:
 def sockets() -> Finding:
     from ..links.zmq_queue import ZmqPullQueue, ZmqPushQueue
     from ..message import AbortMsg
-    from ..server.addresses import private_directory
+    from ..server.addresses import choose_directory, make_directory, remove_directory
     from ..server.errors import StartError
 
+    what, remedy = "sockets between processes", "set TMPDIR to another folder"
     try:
-        with private_directory() as directory:
+        directory = choose_directory()
+        make_directory(directory)
+        try:
             address = f"ipc://{directory / 'doctor'}"
             pull, push = ZmqPullQueue(address, "doctor"), ZmqPushQueue(address, "doctor")
             push.put(AbortMsg(uid=0))
             pull.drain(blocking=True)
             push.close()
             pull.close()
-            return Finding("sockets between processes", f"work in {directory.parent}", True, FOR_SERVING)
+        finally:
+            remove_directory(directory)
     except (StartError, OSError) as error:
-        return Finding(
-            "sockets between processes", str(error), False, FOR_SERVING, "set TMPDIR to another folder"
-        )
+        return Finding(what, str(error), False, FOR_SERVING, remedy)
+    return Finding(what, f"work in {directory.parent}", True, FOR_SERVING)
 
 
 def port() -> Finding:

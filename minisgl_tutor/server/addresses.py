@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import secrets
 import shutil
 import tempfile
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -37,21 +38,42 @@ class Addresses:
         return cls(ipc("frontend"), ipc("scheduler"), ipc("detokenizer"), own or (ipc("detokenizer"),))
 
 
-@contextmanager
-def private_directory(parents: Sequence[Path] | None = None) -> Iterator[Path]:
-    """A new directory that only this user can enter; it is gone afterwards.
+def choose_directory(parents: Sequence[Path] | None = None) -> Path:
+    """Where a private directory can be: a fresh name, of which nothing exists yet.
 
-    It is made in the first of ``parents`` (by default the system's temporary
-    directory, then ``/tmp``) whose path is short enough and that can be written.
+    It is in the first of ``parents`` (by default the system's temporary directory,
+    then ``/tmp``) that can be written and whose path is short enough.
 
     Raises:
         StartError: there is none.
     """
-    directory = _make(parents or (Path(tempfile.gettempdir()), Path("/tmp")))
+    reasons = []
+    for parent in parents or (Path(tempfile.gettempdir()), Path("/tmp")):
+        directory = parent / f"minisgl-{secrets.token_hex(6)}"
+        if not os.access(parent, os.W_OK | os.X_OK):
+            reasons.append(f"{parent} cannot be written")
+        elif len(os.fsencode(directory / LONGEST_NAME)) > MAX_SOCKET_PATH_BYTES:
+            reasons.append(f"the path of {parent} is too long for a socket")
+        else:
+            return directory
+    raise StartError(
+        f"no directory can hold the server's sockets: {', '.join(reasons)}; "
+        "set TMPDIR to a short path that can be written"
+    )
+
+
+def make_directory(directory: Path) -> None:
+    """Makes the directory, for this user alone, unless another process of the server was faster.
+
+    Raises:
+        StartError: it cannot be made.
+    """
     try:
-        yield directory
-    finally:
-        remove_directory(directory)
+        directory.mkdir(mode=0o700, exist_ok=True)
+    except OSError as error:
+        raise StartError(
+            f"{directory} cannot be made: {error.strerror}; set TMPDIR to another folder"
+        ) from None
 
 
 def remove_directory(directory: Path) -> None:
@@ -60,21 +82,3 @@ def remove_directory(directory: Path) -> None:
         shutil.rmtree(directory, ignore_errors=True)
         if not directory.exists():
             return
-
-
-def _make(parents: Sequence[Path]) -> Path:
-    reasons = []
-    for parent in parents:
-        try:
-            directory = Path(tempfile.mkdtemp(prefix="minisgl-", dir=parent))
-        except OSError as error:
-            reasons.append(f"{parent}: {error.strerror}")
-            continue
-        if len(str(directory / LONGEST_NAME).encode()) <= MAX_SOCKET_PATH_BYTES:
-            return directory
-        directory.rmdir()
-        reasons.append(f"{parent}: the path is too long for a socket")
-    raise StartError(
-        f"no directory can hold the server's sockets ({'; '.join(reasons)}); "
-        "set TMPDIR to a short path that can be written"
-    )

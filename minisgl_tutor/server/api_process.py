@@ -22,7 +22,7 @@ from setproctitle import setproctitle
 
 from ..links.zmq_queue import ZmqAsyncPullQueue, ZmqAsyncPushQueue
 from ..recording.recorder import RecordFile, RecordingApp, RecordTarget, message_log
-from .addresses import Addresses, private_directory
+from .addresses import Addresses
 from .announce import progress, ready_line, usage
 from .api_server import create_app, fresh_stamp
 from .build import build_frontend
@@ -64,16 +64,15 @@ def run_api_server(
     with (
         StopSignals() as signals,
         bind_port(server_args.host, server_args.port) as sock,
-        private_directory() as directory,
-        Children(directory, server_args.log_level) as children,
+        Children(server_args.log_level) as children,
     ):
-        addresses = Addresses.within(directory, server_args.num_tokenizer)
+        addresses = Addresses.within(children.directory, server_args.num_tokenizer)
+        start_subprocess(children, addresses)
         state = build_frontend(
             server_args,
             [ZmqAsyncPushQueue(address, "tokenizer") for address in addresses.tokenizers],
             ZmqAsyncPullQueue(addresses.frontend, "frontend", message_log(record, "api")),
         )
-        start_subprocess(children, addresses)
         interrupt = _wait_ready(children, signals)
         if interrupt is not None:
             return 128 + interrupt

@@ -8,10 +8,10 @@ import time
 from collections.abc import Callable
 from multiprocessing import Pipe, connection, resource_tracker
 from multiprocessing.connection import Connection
-from pathlib import Path
 from types import TracebackType
 from typing import Any
 
+from .addresses import choose_directory, make_directory, remove_directory
 from .errors import StartError
 from .signals import StopSignals
 from .worker import FAILED, LEFT_TO_PARENT, LONGEST_REPORT, READY, Reporter, Worker
@@ -22,10 +22,15 @@ logger = logging.getLogger(__name__)
 
 
 class Children:
-    """The workers of one server, in the order of their creation. Leaving the context ends them."""
+    """The workers of one server, in the order of their creation, and a directory that they share.
 
-    def __init__(self, directory: Path, log_level: str = "info") -> None:
-        self._directory = directory
+    Leaving the context ends the workers and removes the directory. Should this
+    process be killed, each worker does both. So the directory is made only once
+    there is a worker.
+    """
+
+    def __init__(self, log_level: str) -> None:
+        self.directory = choose_directory()
         self._log_level = log_level
         self._workers: list[Worker] = []
         self._reports: dict[Connection, Worker] = {}
@@ -43,7 +48,7 @@ class Children:
         """Starts ``target(*args, ready)`` in a worker of this name. It is not ready yet (C2.17)."""
         reports, pipe = Pipe(duplex=False)
         reporter = Reporter(pipe)
-        worker = Worker(name, target, args, reporter, self._directory, self._log_level)
+        worker = Worker(name, target, args, reporter, self.directory, self._log_level)
         # The tracker that multiprocessing keeps unblocks signals when it starts, so it starts first.
         resource_tracker.ensure_running()
         # Blocked across the start, a Ctrl+C cannot hit a child before it has learnt to ignore it.
@@ -53,6 +58,7 @@ class Children:
         finally:
             signal.pthread_sigmask(signal.SIG_SETMASK, before)
         reporter.close()
+        make_directory(self.directory)
         self._workers.append(worker)
         self._reports[reports] = worker
 
@@ -100,6 +106,7 @@ class Children:
                 worker.join()
         for pipe in self._reports:
             pipe.close()
+        remove_directory(self.directory)
 
 
 def how_it_ended(worker: Worker) -> str:

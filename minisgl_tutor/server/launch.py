@@ -90,17 +90,12 @@ def find_model(args: ServerArgs) -> Path:
         except ModelError as error:
             raise StartError(str(error)) from None
 
-    from .addresses import private_directory
     from .children import Children
     from .signals import StopSignals
 
     print(f"preparing {args.model}, which may take minutes the first time", file=sys.stderr)
-    with (
-        StopSignals() as signals,
-        private_directory() as directory,
-        Children(directory, args.log_level) as children,
-    ):
-        answer = directory / "model"
+    with StopSignals() as signals, Children(args.log_level) as children:
+        answer = children.directory / "model"
         children.start("minisgl-model-finder", _find_model, args.model, args.dtype, answer)
         interrupt = children.wait_ready(signals)
         if interrupt is not None:

@@ -13,12 +13,13 @@ from collections.abc import Callable
 from contextlib import suppress
 from multiprocessing.connection import Connection
 from multiprocessing.context import SpawnProcess
+from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any
 
 from setproctitle import setproctitle
 
-from .addresses import remove_directory
+from .addresses import make_directory, remove_directory
 from .logs import configure_logging
 
 READY = b"ready"
@@ -80,12 +81,16 @@ class Worker(SpawnProcess):
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
         signal.pthread_sigmask(signal.SIG_UNBLOCK, LEFT_TO_PARENT)
         setproctitle(self.name)
-        _follow_parent(self._directory)
         configure_logging(self._log_level)
         try:
+            # In this order: a worker that has made the directory is there to remove it.
+            make_directory(self._directory)
+            _follow_parent(self._directory)
             super().run()
         except BaseException as error:
             self._explain(error)
+        if not _parent().is_alive():
+            remove_directory(self._directory)
         _end_now()
 
     def _explain(self, error: BaseException) -> None:
@@ -104,12 +109,15 @@ class Worker(SpawnProcess):
         return f"{self.name}: {type(error).__name__}: {text}"
 
 
-def _follow_parent(directory: Path) -> None:
+def _parent() -> BaseProcess:
     parent = multiprocessing.parent_process()
     assert parent is not None
+    return parent
 
+
+def _follow_parent(directory: Path) -> None:
     def end_after_parent() -> None:
-        parent.join()
+        _parent().join()
         remove_directory(directory)
         os._exit(1)
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from minisgl_tutor.server.addresses import Addresses, private_directory, remove_directory
+from minisgl_tutor.server.addresses import Addresses, choose_directory, make_directory, remove_directory
 from minisgl_tutor.server.errors import StartError
 
 
@@ -24,38 +24,36 @@ def test_without_tokenizers_texts_go_to_the_detokenizer() -> None:
 
 
 def test_the_directory_is_private_and_removed_with_what_is_in_it() -> None:
-    with private_directory() as directory:
-        assert directory.stat().st_mode & 0o777 == 0o700
-        with socket.socket(socket.AF_UNIX) as other:
-            other.bind(str(directory / "tokenizer-63"))
+    directory = choose_directory()
     assert not directory.exists()
-
-
-def test_the_directory_is_removed_after_an_error() -> None:
-    with pytest.raises(KeyError), private_directory() as directory:
-        raise KeyError
+    make_directory(directory)
+    make_directory(directory)  # as several processes do
+    assert directory.stat().st_mode & 0o777 == 0o700
+    with socket.socket(socket.AF_UNIX) as other:
+        other.bind(str(directory / "tokenizer-63"))
+    remove_directory(directory)
+    remove_directory(directory)
     assert not directory.exists()
 
 
 def test_a_directory_of_its_own_for_each_server() -> None:
-    with private_directory() as one, private_directory() as two:
-        assert one != two
+    assert choose_directory() != choose_directory()
 
 
 def test_a_parent_with_a_long_path_is_passed_over(tmp_path: Path) -> None:
     long = tmp_path / ("long" * 30)
     long.mkdir()
-    with private_directory((long, Path("/tmp"))) as directory:
-        assert directory.parent == Path("/tmp")
-    assert not list(long.iterdir())
+    assert choose_directory((long, Path("/tmp"))).parent == Path("/tmp")
 
 
 def test_no_usable_parent_is_one_sentence(tmp_path: Path) -> None:
-    with (
-        pytest.raises(StartError, match=r"No such file.*set TMPDIR"),
-        private_directory((tmp_path / "none",)),
-    ):
-        pass
+    with pytest.raises(StartError, match=r"none cannot be written; set TMPDIR"):
+        choose_directory((tmp_path / "none",))
+
+
+def test_a_directory_that_cannot_be_made_is_one_sentence(tmp_path: Path) -> None:
+    with pytest.raises(StartError, match=r"No such file.*set TMPDIR"):
+        make_directory(tmp_path / "none" / "at all")
 
 
 def test_removal_copes_with_others_who_write_and_remove(tmp_path: Path) -> None:
