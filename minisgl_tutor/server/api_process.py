@@ -91,7 +91,8 @@ def _wait_ready(children: Children, signals: StopSignals) -> signal.Signals | No
 
         def tell(name: str) -> None:
             waiting.remove(name)
-            update(f"{name} is ready; still starting: {', '.join(waiting) or 'none'}")
+            rest = f"; still starting: {', '.join(waiting)}" if waiting else ""
+            update(f"{name} is ready{rest}")
 
         return children.wait_ready(signals, tell)
 
