@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 
 from .. import __version__
+from .bench import bench
 from .chat import chat
 from .check import check
 from .doctor import doctor
@@ -28,6 +29,7 @@ app = typer.Typer(
 )
 for command in (serve, chat, trace, exercises, start, check, doctor):
     app.command()(command)
+app.add_typer(bench, name="bench")
 
 
 def _print_version(wanted: bool) -> None:

@@ -84,6 +84,32 @@ def serve(
             min=1, rich_help_panel=SCHEDULER, help="Pages of the K/V cache.", show_default="from the memory"
         ),
     ] = None,
+    attn: Annotated[
+        str,
+        typer.Option(
+            rich_help_panel=SCHEDULER,
+            help="Attention on a GPU: auto, fi (FlashInfer), triton or sdpa; or two, for prefill,decode.",
+        ),
+    ] = "auto",
+    memory_ratio: Annotated[
+        float,
+        typer.Option(
+            min=0.05,
+            max=0.98,
+            rich_help_panel=SCHEDULER,
+            help="Part of a GPU's memory that weights and K/V cache may take.",
+        ),
+    ] = 0.85,
+    cuda_graph_max_bs: Annotated[
+        int | None,
+        typer.Option(
+            min=0,
+            max=1024,
+            rich_help_panel=SCHEDULER,
+            help="Decode steps of up to so many requests are captured on a GPU; 0 for none.",
+            show_default="all, to 256",
+        ),
+    ] = None,
     max_running_req: Annotated[
         int,
         typer.Option(
@@ -192,6 +218,9 @@ def serve(
         threads=threads,
         page_size=page_size,
         num_pages=num_pages,
+        attn=attn,
+        memory_ratio=memory_ratio,
+        cuda_graph_max_bs=cuda_graph_max_bs,
         max_running_req=max_running_req,
         max_seq_len=max_seq_len,
         backlog_limit=backlog_limit,

@@ -1,0 +1,129 @@
+"""``minisgl-tutor bench``: what this machine reaches."""
+
+from __future__ import annotations
+
+import json
+import random
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from .fail import fail
+
+bench = typer.Typer(help="Measure what this machine reaches.", no_args_is_help=True)
+
+
+@bench.callback()
+def benchmarks() -> None:
+    """Measure what this machine reaches."""
+
+
+@bench.command()
+def offline(
+    model: Annotated[
+        str | None,
+        typer.Option(metavar="PATH_OR_ID", help="As for serve; without it, the small model that ships."),
+    ] = None,
+    dummy_weight: Annotated[bool, typer.Option("--dummy-weight", help="Random weights.")] = False,
+    device: Annotated[str, typer.Option(help="Where the model runs.")] = "cuda",
+    dtype: Annotated[str, typer.Option(help="bfloat16 or float32.")] = "bfloat16",
+    attn: Annotated[str, typer.Option(help="auto, fi, triton or sdpa; or two, for prefill,decode.")] = "auto",
+    page_size: Annotated[int, typer.Option(min=1, max=256, help="Tokens in one page.")] = 64,
+    memory_ratio: Annotated[float, typer.Option(min=0.05, max=0.98, help="Part of the GPU's memory.")] = 0.85,
+    cuda_graph_max_bs: Annotated[int, typer.Option(min=0, help="Largest captured step; 0: none.")] = 256,
+    overlap: Annotated[bool, typer.Option("--overlap/--no-overlap", help="As for serve.")] = True,
+    prefill_budget: Annotated[int, typer.Option(min=1, help="Prompt tokens in one step.")] = 16_384,
+    max_seq_len: Annotated[int, typer.Option(min=2, help="Tokens of one request.")] = 4096,
+    sequences: Annotated[int, typer.Option(min=1, help="Sequences, all at once.")] = 256,
+    max_input: Annotated[int, typer.Option(min=100, help="Longest input.")] = 1024,
+    max_output: Annotated[int, typer.Option(min=100, help="Longest output.")] = 1024,
+    temperature: Annotated[float, typer.Option(min=0, help="0 is greedy.")] = 0.6,
+    runs: Annotated[int, typer.Option(min=1, help="Timed runs, after one that is not.")] = 5,
+    out: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write a JSON file with all of it.")
+    ] = None,
+) -> None:
+    """Generate for many sequences at once, as fast as it goes: output tokens per second.
+
+    256 sequences, 100 to 1024 tokens in and out, lengths drawn with seed 0.
+    """
+    from ..engine.process import prepare_process
+
+    prepare_process(None)
+    from ..bench.offline import draw_workload, measure, report
+    from ..llm import LLM
+    from ..models.config import load_model_config
+    from ..models.errors import ModelError
+    from ..models.resolve import resolve_model
+    from ..server.config import SchedulerConfig
+
+    options: dict[str, Any] = {
+        "device": device,
+        "dtype": dtype,
+        "dummy_weight": dummy_weight,
+        "attn": attn,
+        "page_size": page_size,
+        "memory_ratio": memory_ratio,
+        "cuda_graph_max_bs": cuda_graph_max_bs,
+        "max_seq_len": max_seq_len,
+        "max_running_req": sequences,
+    }
+    scheduler = SchedulerConfig(prefill_budget=prefill_budget, overlap=overlap, seed=0)
+    try:
+        llm = LLM(model, scheduler=scheduler, **options)
+        config = load_model_config(resolve_model(model, dtype))
+    except ModelError as error:
+        fail(str(error), status=1)
+    workload = draw_workload(sequences, max_input, max_output)
+    tokens = random.Random(1)
+    timed = []
+    for number in range(runs + 1):
+        label = f"run {number} of {runs}" if number else "warming up"
+        with _bar(label, sum(workload.outputs)) as progress:
+            run = measure(llm, workload, temperature, tokens, progress)
+        if number:
+            timed.append(run)
+            typer.echo(f"{label}: {run.tok_s:,.0f} tokens/s, {run.time_s:.3f} s")
+    name = Path(model).name if model else "minisgl-tutor"
+    options |= {
+        "model": name,
+        "overlap": overlap,
+        "prefill_budget": prefill_budget,
+        "temperature": temperature,
+    }
+    result = report(llm, config, workload, timed, options)
+    typer.echo(_summary(result))
+    if out is not None:
+        out.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+
+
+def _bar(label: str, total: int) -> Any:
+    """A progress bar as a context manager, which gives the function that moves it on."""
+    from contextlib import contextmanager
+
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+    @contextmanager
+    def shown() -> Any:
+        columns = (
+            TextColumn(label),
+            BarColumn(),
+            TextColumn("{task.completed:,} tokens"),
+            TimeElapsedColumn(),
+        )
+        with Progress(*columns, transient=True, refresh_per_second=4) as bars:
+            task = bars.add_task(label, total=total)
+            yield lambda count: bars.advance(task, count)
+
+    return shown()
+
+
+def _summary(result: dict[str, Any]) -> str:
+    speeds = result["tok_s"]
+    line = f"median {speeds['median']:,.0f} tokens/s ({speeds['lowest']:,.0f} to {speeds['highest']:,.0f})"
+    if "ratio_to_peer" in result:
+        line += f", {result['ratio_to_peer']:.2f} times mini-sglang"
+    if "ratio_to_floor" in result:
+        line += f", {result['ratio_to_floor']:.2f} of what memory and arithmetic allow"
+    return line

@@ -1,0 +1,141 @@
+"""Offline use: prompts in, texts out, in this process. The scheduler and engine are those of the server."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from .engine.base import Engine
+from .links.memory import MemoryChannel, MemoryPull, MemoryPush
+from .message import DetokenizeMsg, ErrorReply, FinishReason, SamplingParams, Usage, UserMsg
+from .server.build import build_scheduler
+from .server.config import ServerArgs
+from .tokenizer.load import Tokenizer
+
+Prompt = str | Sequence[int]
+Progress = Callable[[int], None]
+"""Called with the number of tokens that are new."""
+
+
+class RequestRefused(ValueError):
+    """The scheduler refused a prompt; the message says why, and which it was."""
+
+
+@dataclass(slots=True)
+class Generation:
+    """The answer to one prompt. ``token_ids`` has the end-of-sequence token, which ``text`` has not."""
+
+    text: str = ""
+    token_ids: list[int] = field(default_factory=list)
+    finish_reason: FinishReason | None = None
+    usage: Usage = field(default_factory=Usage)
+
+
+class LLM:
+    """A model that answers many prompts at once.
+
+    ``model`` and the options are those of ``ServerArgs``: ``LLM("Qwen/Qwen3-0.6B",
+    device="cuda", max_running_req=256)``.
+
+    Raises:
+        ModelError: it cannot be had, or cannot run as asked.
+    """
+
+    def __init__(self, model: str | None = None, **options: Any) -> None:
+        from .engine.build import build_engine
+        from .models.resolve import resolve_model
+        from .tokenizer.load import load_eos_token_ids, load_tokenizer
+
+        args = ServerArgs(model=model, **options)
+        model_dir = resolve_model(model, args.dtype)
+        tokenizer = load_tokenizer(model_dir)
+        engine = build_engine(replace(args, model=str(model_dir)))
+        self._set_up(args, engine, tokenizer, load_eos_token_ids(model_dir, tokenizer))
+
+    @classmethod
+    def of_engine(
+        cls,
+        engine: Engine,
+        tokenizer: Tokenizer,
+        eos_token_ids: frozenset[int],
+        args: ServerArgs | None = None,
+    ) -> LLM:
+        """The same around an engine that is there already."""
+        llm = cls.__new__(cls)
+        llm._set_up(args or ServerArgs(), engine, tokenizer, eos_token_ids)
+        return llm
+
+    def _set_up(
+        self, args: ServerArgs, engine: Engine, tokenizer: Tokenizer, eos_token_ids: frozenset[int]
+    ) -> None:
+        self.engine = engine
+        self.tokenizer = tokenizer
+        self._requests, self._replies = MemoryChannel("scheduler"), MemoryChannel("answers")
+        self._to_scheduler, self._answers = MemoryPush(self._requests), MemoryPull(self._replies)
+        self.scheduler = build_scheduler(
+            args, engine, eos_token_ids, MemoryPull(self._requests), MemoryPush(self._replies)
+        )
+        self._next_uid = 0
+
+    def generate(
+        self,
+        prompts: Sequence[Prompt],
+        sampling_params: SamplingParams | Sequence[SamplingParams] | None = None,
+        progress: Progress | None = None,
+    ) -> list[Generation]:
+        """One answer a prompt, in their order. A prompt is a text or its token ids.
+
+        ``sampling_params`` are for all, or one for each.
+
+        Raises:
+            ValueError: there are not as many of them as prompts.
+            RequestRefused: a prompt or its sampling parameters cannot be served.
+            EngineError: the engine cannot go on.
+        """
+        params = self._params_of(prompts, sampling_params)
+        first = self._next_uid
+        self._next_uid += len(prompts)
+        for uid, (prompt, wanted) in enumerate(zip(prompts, params, strict=True), first):
+            ids = self.tokenizer.encode(prompt) if isinstance(prompt, str) else list(prompt)
+            self._to_scheduler.put(UserMsg(uid, ids, wanted))
+        answers = [Generation() for _ in prompts]
+        refused: ErrorReply | None = None
+        while self._requests.frames or self.scheduler.busy:
+            self.scheduler.round()
+            new = 0
+            for msg in self._answers.drain(blocking=False):
+                if isinstance(msg, ErrorReply):
+                    refused = refused or msg
+                elif isinstance(msg, DetokenizeMsg):
+                    new += 1
+                    _take_in(answers[msg.uid - first], msg)
+            if progress is not None:
+                progress(new)
+        if refused is not None:
+            raise RequestRefused(f"Prompt {refused.uid - first}: {refused.message}")
+        for answer in answers:
+            text_ids = answer.token_ids[:-1] if answer.finish_reason == "stop" else answer.token_ids
+            answer.text = self.tokenizer.decode(text_ids)
+        return answers
+
+    def _params_of(
+        self, prompts: Sequence[Prompt], sampling_params: SamplingParams | Sequence[SamplingParams] | None
+    ) -> Sequence[SamplingParams]:
+        if sampling_params is None:
+            sampling_params = SamplingParams()
+        if isinstance(sampling_params, SamplingParams):
+            return [sampling_params] * len(prompts)
+        if len(sampling_params) != len(prompts):
+            raise ValueError(
+                f"There are {len(prompts)} prompts but {len(sampling_params)} sampling parameters."
+            )
+        return sampling_params
+
+
+def _take_in(answer: Generation, msg: DetokenizeMsg) -> None:
+    if msg.next_token is not None:
+        answer.token_ids.append(msg.next_token)
+    if msg.finished:
+        answer.finish_reason = msg.finish_reason
+        answer.usage = msg.usage or Usage()
