@@ -135,9 +135,8 @@ class _RecordedExchange:
             self._body += message.get("body", b"")
             if not message.get("more_body", False):
                 text = self._body.decode(errors="replace")
-                self._file.write(
-                    RequestLine(self._since_us, self.rid, self._scope["method"], self._scope["path"], text)
-                )
+                path = self._scope["raw_path"].decode("latin-1")
+                self._file.write(RequestLine(self._since_us, self.rid, self._scope["method"], path, text))
                 self._watcher = asyncio.create_task(self._watch(), name="recorded disconnect")
         return message
 

@@ -18,6 +18,7 @@ from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
 from ..message import ErrorReply
+from .body import WholeBody
 from .frontend import FrontendManager, _unwrap_msg
 from .protocol import Message, OpenAICompletionRequest, RequestFailed, ResponseForm, error_body, to_json
 from .sse import ClientDisconnected, EventStream, error_response
@@ -43,6 +44,7 @@ def create_app(state: FrontendManager, served_model: str, stamp: Stamp = fresh_s
     app.state.served_model = served_model
     app.state.stamp = stamp
     app.include_router(router)
+    app.add_middleware(WholeBody, state=state)
     app.add_exception_handler(RequestFailed, _on_request_failed)
     app.add_exception_handler(RequestValidationError, _on_invalid_body)
     app.add_exception_handler(HTTPException, _on_http_error)
@@ -78,10 +80,11 @@ async def v1_models(request: Request) -> dict[str, Any]:
 
 @router.get("/health", response_model=None)
 async def health(request: Request) -> Response:
-    failure = get_global_state(request).failure
-    if failure is not None:
-        return _json(error_body(failure), failure.status)
-    return _json({"status": "ok"}, 200)
+    """Whether requests are taken, and for how many the front end keeps anything."""
+    state = get_global_state(request)
+    if state.failure is not None:
+        return _json(error_body(state.failure), state.failure.status)
+    return _json({"status": "ok", "requests": len(state.held())}, 200)
 
 
 async def _complete(req: OpenAICompletionRequest, request: Request, chat: bool) -> Response:
@@ -120,7 +123,8 @@ async def _on_invalid_body(request: Request, failure: Exception) -> Response:
     assert isinstance(failure, RequestValidationError)
     first = failure.errors()[0]
     place = ".".join(str(part) for part in first["loc"] if part != "body")
-    message = f"'{place}': {first['msg']}" if place else first["msg"]
+    problem = first["msg"].removeprefix("Value error, ")
+    message = f"'{place}': {problem}" if place else problem
     reply = ErrorReply(uid=-1, message=message, status=422, code=first["type"], param=place or None)
     return _json(error_body(reply), reply.status)
 
@@ -128,6 +132,8 @@ async def _on_invalid_body(request: Request, failure: Exception) -> Response:
 async def _on_http_error(request: Request, failure: Exception) -> Response:
     assert isinstance(failure, HTTPException)
     message = f"{failure.detail}: {request.method} {request.url.path}"
+    if failure.__cause__ is not None:  # of a body that no JSON reader takes
+        message = f"{failure.detail}: {failure.__cause__}"
     reply = ErrorReply(uid=-1, message=message, status=failure.status_code, code="http_error")
     return Response(
         to_json(error_body(reply)),

@@ -65,6 +65,7 @@ class FrontendManager:
         self.event_map: dict[int, asyncio.Event] = {}
         self.unanswered: set[int] = set()  # no finished reply has come yet
         self.failure: ErrorReply | None = None
+        self._failed = asyncio.Event()
         self._listener: asyncio.Task[None] | None = None
 
     # -- a request comes in
@@ -250,8 +251,15 @@ class FrontendManager:
     def fail_all(self, message: str) -> None:
         """Ends every open request with an error, and refuses new ones: a part of the server is gone."""
         self.failure = ErrorReply(uid=-1, message=message, status=503, code="server_failing")
+        self._failed.set()
         for uid in sorted(self.unanswered):
             self.file_reply(ErrorReply(uid=uid, message=message, status=503, code="server_failing"))
+
+    async def failing(self) -> ErrorReply:
+        """Waits until the server fails or stops; what its clients are told."""
+        await self._failed.wait()
+        assert self.failure is not None
+        return self.failure
 
     def held(self) -> dict[int, dict[str, int]]:
         """What is kept for each uid: how many unread replies, and whether its event is set."""

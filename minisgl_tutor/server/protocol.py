@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Annotated, Any
 
 import msgspec
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, field_validator
 
 from ..message import ErrorReply, FinishReason, SamplingParams, Usage, UserReply
 
@@ -45,11 +45,23 @@ class RequestFailed(Exception):
         self.reply = reply
 
 
+def _characters(value: str) -> str:
+    # JSON can name half of a surrogate pair, which no encoding can carry on.
+    try:
+        value.encode()
+    except UnicodeEncodeError as error:
+        raise ValueError(f"the text has a lone surrogate at {error.start}, which is no character") from None
+    return value
+
+
+Characters = Annotated[str, AfterValidator(_characters)]
+
+
 class Message(BaseModel):
     """One entry of a conversation (C5.27)."""
 
-    role: str
-    content: str
+    role: Characters
+    content: Characters
 
 
 class StreamOptions(BaseModel):
@@ -67,7 +79,7 @@ class OpenAICompletionRequest(BaseModel):
     model_config = ConfigDict(extra="allow")
 
     model: str
-    prompt: str | None = None
+    prompt: Characters | None = None
     messages: list[Message] | None = None
     max_tokens: Annotated[int, Field(ge=1, le=MAX_TOKENS_LIMIT)] = 16
     max_completion_tokens: Annotated[int, Field(ge=1, le=MAX_TOKENS_LIMIT)] | None = None

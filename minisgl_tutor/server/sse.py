@@ -39,6 +39,25 @@ def error_response(failure: RequestFailed) -> Response:
     return JSONResponse(error_body(failure.reply), status_code=failure.reply.status)
 
 
+async def unless(interruption: Coroutine[Any, Any, Exception], work: Coroutine[Any, Any, T]) -> T:
+    """The result of ``work``, which is cancelled when ``interruption`` comes first.
+
+    Raises:
+        Exception: the one that ``interruption`` returned; ``work`` has ended by then.
+    """
+    worker = asyncio.ensure_future(work)
+    watcher = asyncio.ensure_future(interruption)
+    try:
+        await asyncio.wait((worker, watcher), return_when=asyncio.FIRST_COMPLETED)
+        if worker.done():
+            return worker.result()
+        raise watcher.result()
+    finally:
+        worker.cancel()
+        watcher.cancel()
+        await asyncio.gather(worker, watcher, return_exceptions=True)
+
+
 async def unless_disconnected(receive: Receive, work: Coroutine[Any, Any, T]) -> T:
     """The result of ``work``, which is cancelled when the client leaves first.
 
@@ -46,21 +65,12 @@ async def unless_disconnected(receive: Receive, work: Coroutine[Any, Any, T]) ->
         ClientDisconnected: the client left; ``work`` has ended by then.
     """
 
-    async def disconnect() -> None:
+    async def disconnect() -> ClientDisconnected:
         while (await receive())["type"] != "http.disconnect":
             pass
+        return ClientDisconnected()
 
-    worker = asyncio.ensure_future(work)
-    watcher = asyncio.ensure_future(disconnect())
-    try:
-        await asyncio.wait((worker, watcher), return_when=asyncio.FIRST_COMPLETED)
-        if worker.done():
-            return worker.result()
-        raise ClientDisconnected
-    finally:
-        worker.cancel()
-        watcher.cancel()
-        await asyncio.gather(worker, watcher, return_exceptions=True)
+    return await unless(disconnect(), work)
 
 
 class EventStream(StreamingResponse):

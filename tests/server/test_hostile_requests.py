@@ -1,0 +1,183 @@
+"""What no client should send gets a sentence and a status below 500; nothing of it is kept or passed on."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+
+import pytest
+
+from minisgl_tutor.server import body
+from minisgl_tutor.server.api_server import create_app
+from minisgl_tutor.trace.asgi import AsgiClient
+from minisgl_tutor.trace.clock import run
+
+DEEP = "[" * 100_000 + "]" * 100_000
+CHAT = '"model": "m", "messages": [{"role": "user", "content": "hi"}]'
+
+
+def chat(*messages: str) -> str:
+    return f'{{"model": "m", "messages": [{", ".join(messages)}]}}'
+
+
+def spoilt(name: str, value: str) -> str:
+    return f'{{{CHAT}, "{name}": {value}}}'
+
+
+CASES = [
+    ("", 422, "required"),
+    ("null", 422, ""),
+    ("[]", 422, "dictionary"),
+    ("{", 422, "JSON"),
+    (DEEP, 400, "recursion"),
+    (spoilt("response_format", DEEP), 400, "recursion"),
+    (spoilt("seed", "9" * 5000), 400, "digits"),
+    ("{}", 422, "'model'"),
+    ('{"model": "m"}', 400, "'messages' or 'prompt'"),
+    (chat(), 400, "'messages' or 'prompt'"),
+    (chat("3"), 422, "messages.0"),
+    (chat('{"role": "user"}'), 422, "messages.0.content"),
+    (chat('{"role": "user", "content": null}'), 422, "messages.0.content"),
+    (
+        chat(r'{"role": "\ud800", "content": "x"}'),
+        422,
+        "'messages.0.role': the text has a lone surrogate at 0",
+    ),
+    (
+        chat(r'{"role": "user", "content": "x\udfff"}'),
+        422,
+        "'messages.0.content': the text has a lone surrogate",
+    ),
+    (r'{"model": "m", "prompt": "ab\ud83d"}', 422, "'prompt': the text has a lone surrogate at 2"),
+    (spoilt("max_tokens", "0"), 422, "max_tokens"),
+    (spoilt("max_tokens", str(2**31)), 422, "max_tokens"),
+    (spoilt("max_tokens", "1e999"), 422, "max_tokens"),
+    (spoilt("max_completion_tokens", "-1"), 422, "max_completion_tokens"),
+    (spoilt("temperature", "NaN"), 422, "temperature"),
+    (spoilt("temperature", "-Infinity"), 422, "temperature"),
+    (spoilt("top_p", "0"), 422, "top_p"),
+    (spoilt("top_p", "NaN"), 422, "top_p"),
+    (spoilt("top_k", "1.5"), 422, "top_k"),
+    (spoilt("seed", str(2**70)), 422, "seed"),
+    (spoilt("seed", r'"\ud800"'), 422, "seed"),
+    (spoilt("stream", r'"\ud800"'), 422, "stream"),
+    (spoilt("stream_options", r'{"include_usage": "\ud800"}'), 422, "include_usage"),
+    (spoilt(r"\ud800", "1"), 422, ""),
+    (spoilt("n", "2"), 400, "'n' is not supported"),
+    (spoilt("n", "NaN"), 400, "'n' is not supported"),
+    (spoilt("stop", '["x"]'), 400, "'stop' is not supported"),
+    (spoilt("logprobs", "true"), 400, "'logprobs' is not supported"),
+    (spoilt("tools", "[{}]"), 400, "'tools' is not supported"),
+]
+
+
+@pytest.mark.parametrize(("sent", "status", "words"), CASES, ids=range(len(CASES)))
+def test_a_wrong_body_is_answered_and_leaves_nothing(rig, sent: str, status: int, words: str) -> None:
+    it, exchange = post(rig, sent.encode())
+    assert exchange.status == status
+    assert words in json.loads(exchange.body)["error"]["message"]
+    assert len(exchange.body) < 600  # what was sent is not sent back
+    assert exchange.app_traceback == ""
+    assert it.state.held() == {} and it.sent() == []
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "status"),
+    [
+        ("GET", "/v1/completions", 405),
+        ("POST", "/health", 405),
+        ("HEAD", "/health", 405),
+        ("GET", "/%ff/%00", 404),
+    ],
+)
+def test_a_wrong_address_is_named(rig, method: str, path: str, status: int) -> None:
+    _, exchange = post(rig, b"{}", method, path)
+    assert (exchange.status, exchange.app_traceback) == (status, "")
+    assert method == "HEAD" or json.loads(exchange.body)["error"]["code"] == "http_error"
+
+
+@pytest.mark.parametrize(
+    "kind", ["text/plain", "multipart/form-data; boundary=x", "application/x-www-form-urlencoded"]
+)
+def test_a_body_that_does_not_say_that_it_is_json(rig, kind: str) -> None:
+    _, exchange = post(rig, f"{{{CHAT}}}".encode(), kind=kind)
+    assert (exchange.status, exchange.app_traceback) == (422, "")
+
+
+def test_a_body_larger_than_the_bound_is_refused(rig, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(body, "MAX_BODY_BYTES", 1 << 20)
+    _, exchange = post(rig, b" " * (1 << 20) + b"{}")
+    assert exchange.status == 413
+    assert "larger than 1 MiB" in json.loads(exchange.body)["error"]["message"]
+    assert post(rig, b" " * 1000)[1].status == 422
+
+
+class HalfABody:
+    """A client whose body does not go on."""
+
+    def __init__(self) -> None:
+        self.gone = asyncio.Event()
+        self.answer: list[dict] = []
+        self._first = {"type": "http.request", "body": b'{"model', "more_body": True}
+
+    async def receive(self) -> dict:
+        if self._first:
+            message, self._first = self._first, {}
+            return message
+        await self.gone.wait()
+        return {"type": "http.disconnect"}
+
+    async def send(self, message: dict) -> None:
+        self.answer.append(message)
+
+
+SCOPE = {"type": "http", "method": "POST", "path": "/v1/completions", "headers": [], "query_string": b""}
+
+
+def test_a_server_that_stops_does_not_wait_for_the_rest_of_a_body(rig) -> None:
+    async def main() -> None:
+        state, client = rig().state, HalfABody()
+        serving = asyncio.create_task(create_app(state, "m")(dict(SCOPE), client.receive, client.send))
+        await asyncio.sleep(1)
+        assert not serving.done()
+        state.fail_all("the server is stopping")
+        await serving
+        assert client.answer[0]["status"] == 503
+        assert b"the server is stopping" in client.answer[1]["body"]
+
+    run(main)
+
+
+def test_a_client_that_leaves_before_its_body_is_whole_is_forgotten(rig) -> None:
+    async def main() -> None:
+        state, client = rig().state, HalfABody()
+        client.gone.set()
+        await create_app(state, "m")(dict(SCOPE), client.receive, client.send)
+        assert client.answer == [] and state.held() == {}
+
+    run(main)
+
+
+def test_health_counts_the_requests_that_are_kept(rig) -> None:
+    async def main() -> None:
+        it = rig()
+        client = AsgiClient(create_app(it.state, "m"))
+        it.state.new_user()
+        health = client.request("GET", "/health")
+        await asyncio.sleep(1)
+        assert json.loads(health.body) == {"status": "ok", "requests": 1}
+
+    run(main)
+
+
+def post(
+    rig, sent: bytes, method: str = "POST", path: str = "/v1/chat/completions", kind: str = "application/json"
+):
+    async def main():
+        it = rig()
+        client = AsgiClient(create_app(it.state, "m"))
+        exchange = client.request(method, path, headers={"content-type": kind}, body=sent)
+        await asyncio.sleep(1)
+        return it, exchange
+
+    return run(main)
