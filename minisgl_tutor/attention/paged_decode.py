@@ -3,7 +3,7 @@
 Reading K and V is all that decode attention costs, so the work must be even
 over the whole GPU, however ragged the rows are. Once a step, one small kernel
 cuts the rows into items of at most ``chunk`` tokens; in each layer a fixed
-number of programs takes the items in turn, and the last one for a row merges its parts.
+number of programs takes the items in turn, and what belongs together is merged.
 The host takes no part: a captured step is replayed as it is.
 """
 
@@ -18,7 +18,7 @@ from torch import Tensor
 
 from ..engine.kv_cache import KVCache
 from .base import AttentionPlan, DecodeStep, Sink
-from .paged_kernels import attend, divide
+from .paged_kernels import attend, divide, merge
 
 SPARE_ITEMS = 4096
 """So many items more than rows may there be."""
@@ -42,7 +42,7 @@ class PagedPlan:
     """Item ``i`` is part of row ``item_rows[i]``, whose first item is ``first_items[row]``.
 
     ``partial`` and ``weights`` hold what is not merged yet: a result by item and head,
-    and the logarithm of its share; ``arrivals`` counts by row and K/V head, 0 between steps.
+    and the logarithm of its share.
     """
 
     step: DecodeStep
@@ -51,7 +51,6 @@ class PagedPlan:
     item_rows: Tensor
     partial: Tensor
     weights: Tensor
-    arrivals: Tensor
 
 
 class PagedDecode:
@@ -68,7 +67,6 @@ class PagedDecode:
         # Steps run one after the other, so they share what they need in passing.
         self._partial = torch.empty(heads_dim, dtype=torch.float32, device=device)
         self._weights = torch.empty(heads_dim[:2], dtype=torch.float32, device=device)
-        self._arrivals = torch.zeros(max_rows * cache.num_heads, dtype=torch.int32, device=device)
 
     def capture(self, step: DecodeStep) -> PagedPlan:
         rows, device = len(step.slots), step.slots.device
@@ -79,7 +77,6 @@ class PagedDecode:
             item_rows=torch.empty(self.max_items, dtype=torch.int32, device=device),
             partial=self._partial,
             weights=self._weights,
-            arrivals=self._arrivals,
         )
         divide[(1,)](
             step.seq_lens,
@@ -126,7 +123,6 @@ class PagedDecode:
             out,
             plan.partial,
             plan.weights,
-            plan.arrivals,
             rows,
             dim**-0.5 * 1.4426950408889634,
             HEADS=heads,
@@ -140,6 +136,17 @@ class PagedDecode:
             PROGRAMS=self.programs,
             num_warps=shape.warps,
             STAGES=shape.stages,
+        )
+        merge[(rows, heads)](
+            plan.first_items,
+            out,
+            plan.partial,
+            plan.weights,
+            HEADS=heads,
+            DIM=dim,
+            DIM_BLOCK=block_dim,
+            PARTS=8,
+            num_warps=2,
         )
         return out
 

@@ -1,4 +1,4 @@
-"""The kernels of ``paged_decode``: cutting rows into items, and attending item by item."""
+"""The kernels of ``paged_decode``: cutting rows into items, attending item by item, merging what belongs together."""
 
 from __future__ import annotations
 
@@ -65,7 +65,6 @@ def attend(
     out: tl.tensor,
     partial: tl.tensor,
     weights: tl.tensor,
-    arrivals: tl.tensor,
     rows: tl.tensor,
     scale: tl.tensor,
     HEADS: tl.constexpr,
@@ -79,10 +78,7 @@ def attend(
     PROGRAMS: tl.constexpr,
     STAGES: tl.constexpr,
 ) -> None:
-    """Takes every ``PROGRAMS``-th pair of item and K/V head; softmax is online, in base 2.
-
-    Who brings the last part of a row merges them all.
-    """
+    """Takes every ``PROGRAMS``-th pair of item and K/V head; softmax is online, in base 2."""
     chunk = tl.load(chunk_in)
     group = tl.arange(0, GROUP_BLOCK)
     dim = tl.arange(0, DIM_BLOCK)
@@ -132,41 +128,53 @@ def attend(
             mixed = tl.dot(shares.to(some_values.dtype), some_values, mixed, input_precision="ieee")
             highest = new_highest
         mixed = mixed / total[:, None]
-        is_whole = seq_len <= chunk
-        if not is_whole:
-            first_item = tl.load(first_items + row)
-            parts = tl.load(first_items + row + 1) - first_item
+        if seq_len <= chunk:
+            place_out = (row.to(tl.int64) * HEADS + heads)[:, None] * DIM + dim[None, :]
+            tl.store(out + place_out, mixed.to(out.dtype.element_ty), mask=member)
+        else:
             part = item.to(tl.int64) * HEADS + heads
             tl.store(partial + part[:, None] * DIM + dim[None, :], mixed, mask=member)
             tl.store(weights + part, highest + tl.log2(total), mask=group < GROUP)
-            tl.debug_barrier()  # all threads' stores come before the one thread's arrival
-            arrival = arrivals + row * KV_HEADS + head
-            is_last = tl.atomic_add(arrival, 1, sem="acq_rel") == parts - 1
-            if is_last:
-                tl.store(arrival, 0)
-                highest = tl.full([GROUP_BLOCK], -float("inf"), tl.float32)
-                total = tl.zeros([GROUP_BLOCK], tl.float32)
-                mixed = tl.zeros([GROUP_BLOCK, DIM_BLOCK], tl.float32)
-                for other in range(first_item, first_item + parts):
-                    part = other.to(tl.int64) * HEADS + heads
-                    # Past the first cache, which knows nothing of what other programs wrote.
-                    weight = tl.load(
-                        weights + part, mask=group < GROUP, other=-float("inf"), cache_modifier=".cg"
-                    )
-                    values_of = tl.load(
-                        partial + part[:, None] * DIM + dim[None, :],
-                        mask=member,
-                        other=0.0,
-                        cache_modifier=".cg",
-                    )
-                    new_highest = tl.maximum(highest, weight)
-                    fade = tl.where(group < GROUP, tl.exp2(highest - new_highest), 0.0)
-                    share = tl.where(group < GROUP, tl.exp2(weight - new_highest), 0.0)
-                    total = total * fade + share
-                    mixed = mixed * fade[:, None] + values_of * share[:, None]
-                    highest = new_highest
-                mixed = mixed / tl.where(group < GROUP, total, 1.0)[:, None]
-            is_whole = is_last
-        if is_whole:
-            place_out = (row.to(tl.int64) * HEADS + heads)[:, None] * DIM + dim[None, :]
-            tl.store(out + place_out, mixed.to(out.dtype.element_ty), mask=member)
+
+
+@triton.jit
+def merge(
+    first_items: tl.tensor,
+    out: tl.tensor,
+    partial: tl.tensor,
+    weights: tl.tensor,
+    HEADS: tl.constexpr,
+    DIM: tl.constexpr,
+    DIM_BLOCK: tl.constexpr,
+    PARTS: tl.constexpr,
+) -> None:
+    """Adds up the parts of one row and head by their shares; a row of one item is complete already."""
+    row = tl.program_id(0)
+    head = tl.program_id(1)
+    first = tl.load(first_items + row)
+    last = tl.load(first_items + row + 1)
+    if last - first == 1:
+        return
+    dim = tl.arange(0, DIM_BLOCK)
+    highest = -float("inf")
+    total = 0.0
+    mixed = tl.zeros([DIM_BLOCK], tl.float32)
+    for start in range(first, last, PARTS):
+        item = start + tl.arange(0, PARTS)
+        inside = item < last
+        part = item.to(tl.int64) * HEADS + head
+        weight = tl.load(weights + part, mask=inside, other=-float("inf"))
+        new_highest = tl.maximum(highest, tl.max(weight))
+        share = tl.exp2(weight - new_highest)
+        fade = tl.exp2(highest - new_highest)
+        values = tl.load(
+            partial + part[:, None] * DIM + dim[None, :],
+            mask=inside[:, None] & (dim < DIM)[None, :],
+            other=0.0,
+        )
+        total = total * fade + tl.sum(share)
+        mixed = mixed * fade + tl.sum(values * share[:, None], 0)
+        highest = new_highest
+    mixed = tl.where(first == last, 0.0, mixed / total)
+    place = (row.to(tl.int64) * HEADS + head) * DIM + dim
+    tl.store(out + place, mixed.to(out.dtype.element_ty), mask=dim < DIM)
