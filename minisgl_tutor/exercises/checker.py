@@ -8,6 +8,9 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from msgspec.structs import replace
+
+from ..recording import Recording
 from ..resources import model_dir
 from ..server.frontend import FrontendManager
 from ..tokenizer.load import TokenizerNotFound, load_eos_token_ids, load_tokenizer
@@ -21,7 +24,7 @@ from .score import Scorer
 from .sentences import say
 from .shrink import shortest
 from .verdict import Verdict
-from .wire import Observation, StageJob, StepSeen, StepsJob
+from .wire import Observation, PlayJob, StageJob, StepSeen, StepsJob
 from .workspace import shown
 
 PATIENCE_S = 5.0
@@ -149,7 +152,7 @@ class _Checking:
         path = self._place.recording(first.check)
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            job.recording.write(path)
+            _titled(job.recording, f"{self._place.exercise}, {first.check}").write(path)
         except OSError as error:
             return say("no-write", path=path, reason=error.strerror)
         words = ["minisgl-tutor", "trace", shown(path), "--frontend", shown(self._file)]
@@ -164,7 +167,18 @@ def _scorer() -> Scorer:
     except TokenizerNotFound as error:
         raise CheckFailed(f"{error}; install minisgl-tutor again") from error
     rig = Rig(FrontendManager, tokenizer)
-    return Scorer(tokenizer, load_eos_token_ids(model_dir(), tokenizer), lambda job: rig.play(job, ""))
+
+    def rehearse(job: PlayJob) -> Observation:
+        seen = rig.play(job, "")
+        if seen.stopped is not None:
+            raise CheckFailed(f"the server's own class cannot be played here: {seen.stopped.text}")
+        return seen
+
+    return Scorer(tokenizer, load_eos_token_ids(model_dir(), tokenizer), rehearse)
+
+
+def _titled(recording: Recording, title: str) -> Recording:
+    return Recording(replace(recording.header, title=title), recording.lines)
 
 
 def _step(steps: list[StepSeen], first: Violation) -> int:

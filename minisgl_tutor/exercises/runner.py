@@ -80,6 +80,7 @@ class Runner:
         self._count = 0
         self._started = False
         self._ready = False
+        self._garbled = False
         jobs_out, jobs_in = os.pipe()
         answers_out, answers_in = os.pipe()
         try:
@@ -207,6 +208,8 @@ class Runner:
         return ReaderStopped("stuck", self._at(), line=0, function="")
 
     def _ended(self) -> Exception:
+        if self._garbled:
+            return ReaderStopped("confused", self._at())
         try:
             status = self._process.wait(1.0)
         except subprocess.TimeoutExpired:
@@ -241,8 +244,8 @@ class Runner:
             try:
                 while (answer := read_answer(pipe)) is not None:
                     self._answers.put(answer)
-            except (msgspec.DecodeError, OverflowError, MemoryError):
-                pass
+            except msgspec.DecodeError:
+                self._garbled = True
         self._answers.put(None)
 
     def _read_output(self, pipe: BinaryIO) -> None:

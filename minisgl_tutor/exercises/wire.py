@@ -14,6 +14,8 @@ import msgspec
 from ..message import ErrorReply, UserReply
 from ..recording import Recording
 
+MAX_FRAME_BYTES = 64 << 20
+
 # -- jobs
 
 
@@ -218,5 +220,7 @@ def _read(file: BinaryIO) -> bytes | None:
     if len(head) < 4:
         return None
     length = int.from_bytes(head, "big")
+    if length > MAX_FRAME_BYTES:
+        raise msgspec.DecodeError("no frame is as long as that")
     data = file.read(length)
     return data if len(data) == length else None

@@ -117,6 +117,20 @@ def test_an_exit_handler_that_hangs_does_not_hold_up_a_right_answer(tmp_path: Pa
     assert verdict_of(tmp_path, hang + MINE + "    pass\n").exit is Exit.RIGHT
 
 
+SCRIBBLE = """import os
+for number in range(3, 64):
+    try:
+        os.write(number, b"x" * 99)
+    except OSError:
+        pass
+"""
+
+
+def test_writing_into_every_open_file_passes_for_no_transcript(tmp_path: Path) -> None:
+    verdict = verdict_of(tmp_path, SCRIBBLE + MINE + "    pass\n")
+    assert (verdict.exit, verdict.fault) == (Exit.NOT_YET, "confused")
+
+
 def test_a_file_that_is_not_there_is_not_judged(tmp_path: Path) -> None:
     verdict = check_lifecycle(tmp_path / "no.py", 1, Place("exercise-7", tmp_path))
     assert verdict.exit is Exit.UNDECIDED
