@@ -32,22 +32,25 @@ class Shape:
     """How the kernel is laid out: ``tile`` tokens at a time, ``programs`` on each multiprocessor."""
 
     tile: int = 64
-    programs: int = 2
+    programs: int = 4
     warps: int = 4
     stages: int = 3
 
 
 @dataclass(frozen=True)
 class PagedPlan:
-    """Item ``i`` is part of row ``item_rows[i]``, whose first item is ``first_items[row]``.
+    """Item ``i`` is part of row ``item_rows[i]``.
 
+    A row's items begin at ``first_items[row]``, but its last one is ``last_items[row]``.
+    ``totals`` holds the chunk, the number of items that are none's last, and that of all.
     ``partial`` and ``weights`` hold what is not merged yet: a result by item and head,
     and the logarithm of its share.
     """
 
     step: DecodeStep
-    chunk: Tensor
+    totals: Tensor
     first_items: Tensor
+    last_items: Tensor
     item_rows: Tensor
     partial: Tensor
     weights: Tensor
@@ -72,8 +75,9 @@ class PagedDecode:
         rows, device = len(step.slots), step.slots.device
         plan = PagedPlan(
             step,
-            chunk=torch.empty(1, dtype=torch.int32, device=device),
-            first_items=torch.empty(rows + 1, dtype=torch.int32, device=device),
+            totals=torch.empty(3, dtype=torch.int32, device=device),
+            first_items=torch.empty(rows, dtype=torch.int32, device=device),
+            last_items=torch.empty(rows, dtype=torch.int32, device=device),
             item_rows=torch.empty(self.max_items, dtype=torch.int32, device=device),
             partial=self._partial,
             weights=self._weights,
@@ -81,15 +85,16 @@ class PagedDecode:
         divide[(1,)](
             step.seq_lens,
             step.live,
-            plan.chunk,
+            plan.totals,
             plan.first_items,
+            plan.last_items,
             plan.item_rows,
             rows,
             self.max_items,
             self.cache.num_heads,
             PROGRAMS=self.programs,
             TILE=self.shape.tile,
-            BLOCK=triton.next_power_of_2(rows),
+            BLOCK=max(16, triton.next_power_of_2(rows)),
             ITEM_COST=ITEM_COST,
             num_warps=4,
         )
@@ -117,13 +122,12 @@ class PagedDecode:
             step.page_table.shape[1],
             step.slots,
             step.seq_lens,
-            plan.chunk,
+            plan.totals,
             plan.first_items,
             plan.item_rows,
             out,
             plan.partial,
             plan.weights,
-            rows,
             dim**-0.5 * 1.4426950408889634,
             HEADS=heads,
             KV_HEADS=cache.num_heads,
@@ -138,7 +142,11 @@ class PagedDecode:
             STAGES=shape.stages,
         )
         merge[(rows, heads)](
+            step.seq_lens,
+            step.live,
+            plan.totals,
             plan.first_items,
+            plan.last_items,
             out,
             plan.partial,
             plan.weights,

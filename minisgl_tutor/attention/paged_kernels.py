@@ -1,4 +1,4 @@
-"""The kernels of ``paged_decode``: cutting rows into items, attending item by item, merging what belongs together."""
+"""The kernels of ``paged_decode``: cutting rows into items, attending to each, merging a row's."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ import triton.language as tl
 def divide(
     seq_lens: tl.tensor,
     live: tl.tensor,
-    chunk_out: tl.tensor,
+    totals: tl.tensor,
     first_items: tl.tensor,
+    last_items: tl.tensor,
     item_rows: tl.tensor,
     rows: tl.tensor,
     max_items: tl.tensor,
@@ -21,7 +22,10 @@ def divide(
     BLOCK: tl.constexpr,
     ITEM_COST: tl.constexpr,
 ) -> None:
-    """Chooses the chunk that should take the least time, and lists the items.
+    """Chooses the chunk that should take the least time, and lists the items, longest first.
+
+    The last item of a row, which may be shorter than a chunk, stands behind all
+    others; so programs that take items in turn end at about the same time.
 
     Larger chunks leave programs idle at the end, by half a chunk on average;
     each item costs as much as reading ``ITEM_COST`` more tokens.
@@ -39,14 +43,19 @@ def divide(
         better = (cost < best_cost) & (items <= max_items)
         best_cost = tl.where(better, cost, best_cost)
         best_chunk = tl.where(better, chunk, best_chunk)
-    counts = (lens + best_chunk - 1) // best_chunk
-    ends = tl.cumsum(counts, 0)
-    firsts = ends - counts
-    tl.store(chunk_out, best_chunk)
+    full = tl.maximum((lens + best_chunk - 1) // best_chunk - 1, 0)
+    firsts = tl.cumsum(full, 0) - full
+    all_full = tl.sum(full)
+    tl.store(totals, best_chunk)
+    tl.store(totals + 1, all_full)
+    tl.store(totals + 2, all_full + tl.load(live))
     tl.store(first_items + row, firsts, mask=row < rows)
-    tl.store(first_items + rows, tl.sum(counts))
-    for part in range(0, tl.max(counts)):
-        tl.store(item_rows + firsts + part, row, mask=part < counts)
+    for part in range(0, tl.max(full)):
+        tl.store(item_rows + firsts + part, row, mask=part < full)
+    by_length = tl.sort((lens - full * best_chunk) * BLOCK + row, descending=True) % BLOCK
+    is_live = row < tl.load(live)
+    tl.store(item_rows + all_full + row, by_length, mask=is_live)
+    tl.store(last_items + by_length, all_full + row, mask=is_live)
 
 
 @triton.jit
@@ -59,13 +68,12 @@ def attend(
     pages_per_row: tl.tensor,
     slots: tl.tensor,
     seq_lens: tl.tensor,
-    chunk_in: tl.tensor,
+    totals: tl.tensor,
     first_items: tl.tensor,
     item_rows: tl.tensor,
     out: tl.tensor,
     partial: tl.tensor,
     weights: tl.tensor,
-    rows: tl.tensor,
     scale: tl.tensor,
     HEADS: tl.constexpr,
     KV_HEADS: tl.constexpr,
@@ -79,17 +87,20 @@ def attend(
     STAGES: tl.constexpr,
 ) -> None:
     """Takes every ``PROGRAMS``-th pair of item and K/V head; softmax is online, in base 2."""
-    chunk = tl.load(chunk_in)
+    chunk = tl.load(totals)
+    all_full = tl.load(totals + 1)
     group = tl.arange(0, GROUP_BLOCK)
     dim = tl.arange(0, DIM_BLOCK)
     member = (group < GROUP)[:, None] & (dim < DIM)[None, :]
-    work_end = tl.load(first_items + rows) * KV_HEADS
+    work_end = tl.load(totals + 2) * KV_HEADS
     for work in tl.range(tl.program_id(0), work_end, PROGRAMS, num_stages=1):
         item = work // KV_HEADS
         head = work % KV_HEADS
         row = tl.load(item_rows + item)
         seq_len = tl.load(seq_lens + row)
-        begin = (item - tl.load(first_items + row)) * chunk
+        last_part = (seq_len + chunk - 1) // chunk - 1
+        part = tl.where(item < all_full, item - tl.load(first_items + row), last_part)
+        begin = part * chunk
         end = tl.minimum(begin + chunk, seq_len)
         table = page_table + tl.load(slots + row).to(tl.int64) * pages_per_row
         heads = head * GROUP + group
@@ -132,14 +143,18 @@ def attend(
             place_out = (row.to(tl.int64) * HEADS + heads)[:, None] * DIM + dim[None, :]
             tl.store(out + place_out, mixed.to(out.dtype.element_ty), mask=member)
         else:
-            part = item.to(tl.int64) * HEADS + heads
-            tl.store(partial + part[:, None] * DIM + dim[None, :], mixed, mask=member)
-            tl.store(weights + part, highest + tl.log2(total), mask=group < GROUP)
+            place_part = item.to(tl.int64) * HEADS + heads
+            tl.store(partial + place_part[:, None] * DIM + dim[None, :], mixed, mask=member)
+            tl.store(weights + place_part, highest + tl.log2(total), mask=group < GROUP)
 
 
 @triton.jit
 def merge(
+    seq_lens: tl.tensor,
+    live: tl.tensor,
+    totals: tl.tensor,
     first_items: tl.tensor,
+    last_items: tl.tensor,
     out: tl.tensor,
     partial: tl.tensor,
     weights: tl.tensor,
@@ -148,20 +163,23 @@ def merge(
     DIM_BLOCK: tl.constexpr,
     PARTS: tl.constexpr,
 ) -> None:
-    """Adds up the parts of one row and head by their shares; a row of one item is complete already."""
+    """Adds up the parts of one row and head by their shares; a row of one part is complete already."""
     row = tl.program_id(0)
     head = tl.program_id(1)
-    first = tl.load(first_items + row)
-    last = tl.load(first_items + row + 1)
-    if last - first == 1:
+    chunk = tl.load(totals)
+    parts = (tl.load(seq_lens + row) + chunk - 1) // chunk
+    if (parts == 1) | (row >= tl.load(live)):
         return
+    first = tl.load(first_items + row)
+    last_item = tl.load(last_items + row)
     dim = tl.arange(0, DIM_BLOCK)
     highest = -float("inf")
     total = 0.0
     mixed = tl.zeros([DIM_BLOCK], tl.float32)
-    for start in range(first, last, PARTS):
-        item = start + tl.arange(0, PARTS)
-        inside = item < last
+    for start in range(0, parts, PARTS):
+        number = start + tl.arange(0, PARTS)
+        inside = number < parts
+        item = tl.where(number == parts - 1, last_item, first + number)
         part = item.to(tl.int64) * HEADS + head
         weight = tl.load(weights + part, mask=inside, other=-float("inf"))
         new_highest = tl.maximum(highest, tl.max(weight))
@@ -175,6 +193,6 @@ def merge(
         total = total * fade + tl.sum(share)
         mixed = mixed * fade + tl.sum(values * share[:, None], 0)
         highest = new_highest
-    mixed = tl.where(first == last, 0.0, mixed / total)
+    mixed = mixed / total
     place = (row.to(tl.int64) * HEADS + head) * DIM + dim
     tl.store(out + place, mixed.to(out.dtype.element_ty), mask=dim < DIM)
