@@ -25,7 +25,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from minisgl_tutor.recording import StepLine, read_recording
+from minisgl_tutor.recording import Recording, StepLine, SubmitLine, read_recording
 from minisgl_tutor.resources import model_dir
 from minisgl_tutor.tokenizer.load import load_tokenizer
 from minisgl_tutor.trace.play import play
@@ -233,8 +233,16 @@ def run(requests: int, seed: int, folder: Path) -> list[str]:
     recording = read_recording(folder / "run.jsonl")
     if max(len(line.uids) for line in recording.lines[-200:] if isinstance(line, StepLine)) < SLOTS:
         wrong.append("not all slots were used at once")
-    left = {part: held for part, held in play(recording, load_tokenizer(model_dir())).held.items() if held}
-    return [*wrong, f"a replay leaves {left}"] if left else wrong
+    return wrong + replayed(recording)
+
+
+def replayed(recording: Recording) -> list[str]:
+    """What is wrong with a play of the run: who was answered then is answered now, and nothing is left."""
+    played = play(recording, load_tokenizer(model_dir()))
+    submitted = {line.rid for line in recording.lines if isinstance(line, SubmitLine)}
+    wrong = [f"request {rid} was taken in one of run and replay" for rid in submitted ^ played.uids.keys()]
+    wrong += [each.app_traceback for each in played.exchanges.values() if each.app_traceback]
+    return wrong + [f"a replay leaves {held} at {part}" for part, held in played.held.items() if held]
 
 
 def main() -> int:

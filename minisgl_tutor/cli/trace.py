@@ -40,6 +40,7 @@ def trace(
 
     from ..gaps import UnknownGap, resolve
     from ..recording import RecordingError, read_recording
+    from ..trace.clock import VirtualTimeError
     from ..trace.play import play
     from ..trace.scenes import SceneNotFound, scenes_of
     from .fail import fail
@@ -83,7 +84,7 @@ def trace(
                 from ..views.terminal import print_play
 
                 print_play(Console(highlight=False), title, result, from_step)
-    except (SceneNotFound, RecordingError, UnknownGap) as error:
+    except (SceneNotFound, RecordingError, UnknownGap, VirtualTimeError) as error:
         fail(str(error))
 
 

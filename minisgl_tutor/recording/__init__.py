@@ -16,8 +16,8 @@ from .lines import (
     SubmitLine,
     TokensLine,
     encode_line,
-    read_recording,
 )
+from .read import read_recording
 
 __all__ = [
     "VERSION",

@@ -9,14 +9,18 @@ the start of the recording.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import msgspec
+from msgspec import Meta
 
 VERSION = 1
-MAX_LINE_BYTES = 64 << 20
+
+# What was written by hand or is broken must not cost memory or time without bound.
+Count = Annotated[int, Meta(ge=1, le=1 << 26)]
+Number = Annotated[int, Meta(ge=0, le=1 << 53)]
+Microseconds = Number
 
 
 class RecordingError(ValueError):
@@ -29,62 +33,63 @@ class Header(msgspec.Struct, frozen=True, tag_field="kind", tag="header"):
     version: int
     model: str | None
     served_model: str
-    page_size: int
-    num_pages: int
-    num_slots: int
-    max_seq_len: int
-    vocab_size: int
-    prefill_budget: int
+    page_size: Count
+    num_pages: Count
+    num_slots: Annotated[int, Meta(ge=1, le=1 << 16)]
+    max_seq_len: Count
+    vocab_size: Count
+    prefill_budget: Annotated[int, Meta(ge=1)]
     cache: Literal["radix", "naive"]
     overlap: bool
-    num_tokenizer: int
-    backlog_limit: int
+    num_tokenizer: Annotated[int, Meta(ge=0, le=64)]
+    backlog_limit: Annotated[int, Meta(ge=1)]
     eos_token_ids: list[int]
     gaps: list[str] = []
     title: str = ""
 
 
 class RequestLine(msgspec.Struct, frozen=True, tag_field="kind", tag="request"):
-    """A client's request ``rid``, numbered by the recording."""
+    """A client's request ``rid``, numbered by the recording. ``path`` is as it was on the wire."""
 
-    t: int
-    rid: int
+    t: Microseconds
+    rid: Number
     method: str
     path: str
     body: str
+    content_type: str = "application/json"
 
 
 class SubmitLine(msgspec.Struct, frozen=True, tag_field="kind", tag="submit"):
     """Request ``rid`` became ``uid``; its answer's id has ``stamp``, its time is ``created``."""
 
-    t: int
-    rid: int
-    uid: int
+    t: Microseconds
+    rid: Number
+    uid: Number
     stamp: str
-    created: int
+    created: Number
 
 
 class PaceLine(msgspec.Struct, frozen=True, tag_field="kind", tag="pace"):
     """The client of ``rid`` takes ``chunk_us`` to read a chunk, and ``buffer`` bytes fit on the way to it."""
 
-    t: int
-    rid: int
-    chunk_us: int
-    buffer: int
+    t: Microseconds
+    rid: Number
+    chunk_us: Microseconds
+    buffer: Number
 
 
 class DisconnectLine(msgspec.Struct, frozen=True, tag_field="kind", tag="disconnect"):
     """The client of ``rid`` left; ``chunks`` body chunks had been sent to it."""
 
-    t: int
-    rid: int
-    chunks: int
+    t: Microseconds
+    rid: Number
+    chunks: Number
 
 
 class ArriveLine(msgspec.Struct, frozen=True, tag_field="kind", tag="arrive"):
     """The scheduler took in these requests and aborts, by uid, in one go."""
 
-    t: int
+    t: Microseconds
     users: list[int]
     aborts: list[int]
 
@@ -92,18 +97,18 @@ class ArriveLine(msgspec.Struct, frozen=True, tag_field="kind", tag="arrive"):
 class StepLine(msgspec.Struct, frozen=True, tag_field="kind", tag="step"):
     """The ``n``-th step was handed to the engine: the uids in its rows, and the tokens in each row then."""
 
-    t: int
-    n: int
+    t: Microseconds
+    n: Number
     phase: Literal["prefill", "decode"]
     uids: list[int]
-    seq_lens: list[int]
+    seq_lens: list[Number]
 
 
 class TokensLine(msgspec.Struct, frozen=True, tag_field="kind", tag="tokens"):
     """The tokens of the ``n``-th step were read: one a row, -1 where none was sampled."""
 
-    t: int
-    n: int
+    t: Microseconds
+    n: Number
     tokens: list[int]
 
 
@@ -112,7 +117,7 @@ class HopLine(msgspec.Struct, frozen=True, tag_field="kind", tag="hop"):
     makes its own hops, which can be compared with them.
     """
 
-    t: int
+    t: Microseconds
     receiver: str
     message: dict[str, Any]
 
@@ -121,7 +126,6 @@ Event = RequestLine | SubmitLine | PaceLine | DisconnectLine | ArriveLine | Step
 Line = Header | Event
 
 _encoder = msgspec.json.Encoder()
-_decoder = msgspec.json.Decoder(Line)
 
 
 def encode_line(line: Line) -> bytes:
@@ -136,42 +140,3 @@ class Recording(msgspec.Struct, frozen=True):
 
     def write(self, path: Path) -> None:
         path.write_bytes(b"".join(encode_line(line) for line in (self.header, *self.lines)))
-
-
-def read_recording(path: Path) -> Recording:
-    """The recording in a file.
-
-    A last line without an end is left out: the recorder may have been killed.
-
-    Raises:
-        RecordingError: it says which line cannot be read, and why.
-    """
-    try:
-        with path.open("rb") as file:
-            lines = list(_read_lines(path, file))
-    except OSError as error:
-        raise RecordingError(f"{path} cannot be read: {error.strerror or error}") from error
-    header, rest = (lines[0], lines[1:]) if lines else (None, [])
-    if not isinstance(header, Header):
-        raise RecordingError(f"{path} is not a recording: its first line is not a recording's header")
-    if header.version != VERSION:
-        raise RecordingError(
-            f"{path} has recording version {header.version}; this program plays version {VERSION}"
-        )
-    events = [line for line in rest if not isinstance(line, Header)]
-    if len(events) != len(rest):
-        raise RecordingError(f"{path} has a second header: it is not one recording")
-    # Several processes write one file: a line may stand after a later one of another process.
-    return Recording(header, sorted(events, key=lambda line: line.t))
-
-
-def _read_lines(path: Path, file: Iterable[bytes]) -> Iterator[Line]:
-    for number, text in enumerate(file, 1):
-        if not text.endswith(b"\n"):
-            return
-        if len(text) > MAX_LINE_BYTES:
-            raise RecordingError(f"{path}, line {number}: longer than {MAX_LINE_BYTES >> 20} MB")
-        try:
-            yield _decoder.decode(text)
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-            raise RecordingError(f"{path}, line {number}: {error}") from error

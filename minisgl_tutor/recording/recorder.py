@@ -9,6 +9,7 @@ seen through its ASGI interface, the other through its link and its engine.
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import time
 from collections.abc import Awaitable, Callable, MutableMapping
@@ -134,11 +135,16 @@ class _RecordedExchange:
         if message["type"] == "http.request":
             self._body += message.get("body", b"")
             if not message.get("more_body", False):
-                text = self._body.decode(errors="replace")
-                path = self._scope["raw_path"].decode("latin-1")
-                self._file.write(RequestLine(self._since_us, self.rid, self._scope["method"], path, text))
+                self._file.write(self._request_line())
                 self._watcher = asyncio.create_task(self._watch(), name="recorded disconnect")
         return message
+
+    def _request_line(self) -> RequestLine:
+        # As a reader of JSON decodes it; what it would refuse must stay what it refuses.
+        text = self._body.decode(json.detect_encoding(self._body), errors="backslashreplace")
+        kind: bytes = dict(self._scope["headers"]).get(b"content-type", b"")
+        method, path = self._scope["method"], self._scope["raw_path"].decode("latin-1")
+        return RequestLine(self._since_us, self.rid, method, path, text, kind.decode("latin-1"))
 
     async def _watch(self) -> None:
         """Sees the client leave, even if the app never looks; a server tells everyone who asks."""

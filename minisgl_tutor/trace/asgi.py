@@ -7,11 +7,12 @@ the running loop's, virtual or not.
 from __future__ import annotations
 
 import asyncio
+import string
 import traceback
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
-from urllib.parse import unquote
+from urllib.parse import quote, unquote
 
 from .connection import HIGH_WATER, Connection
 
@@ -103,7 +104,7 @@ class AsgiClient:
         host, port = self.address
         fields = {"host": f"{host}:{port}"} | ({"content-length": str(len(body))} if body else {})
         fields |= {name.lower(): value for name, value in (headers or {}).items()}
-        path, _, query = target.partition("?")
+        path, _, query = quote(target, safe=string.printable).partition("?")
         scope = {
             "type": "http",
             "asgi": {"version": "3.0", "spec_version": self.spec_version},

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import json
+from bisect import bisect_right
 from collections.abc import Callable
-
-import msgspec
 
 from ..engine.base import EngineInfo
 from ..engine.recorded import RecordedAnswer, RecordedEngine, RecordedStep
@@ -19,8 +19,12 @@ from ..recording import (
     SubmitLine,
     TokensLine,
 )
+from ..server.protocol import OpenAICompletionRequest
 from .asgi import Reader
 from .connection import HIGH_WATER
+
+UNKNOWN = -1
+"""In the place of a request whose submit is not in the recording: the recorded server was killed."""
 
 
 class Plan:
@@ -50,12 +54,16 @@ class Plan:
         steps = [line for line in lines if isinstance(line, StepLine) and line.n in tokens]
         self._steps = [
             RecordedStep(
-                line.t, tokens[line.n].t, tuple(rids[uid] for uid in line.uids), tuple(line.seq_lens)
+                line.t,
+                tokens[line.n].t,
+                tuple(rids.get(uid, UNKNOWN) for uid in line.uids),
+                tuple(line.seq_lens),
             )
             for line in steps
         ]
         self._answers = _answers(steps, tokens, rids)
-        self.last_us = max((line.t for line in lines), default=0)
+        self._times = sorted(line.t for line in lines)
+        self.last_us = max(self._times, default=0)
 
     def engine(self, rid_of: Callable[[int], int], now_us: Callable[[], int]) -> RecordedEngine:
         header = self._header
@@ -81,7 +89,12 @@ class Plan:
         )
 
     def streams(self, rid: int) -> bool:
-        return bool(msgspec.json.decode(self._bodies[rid].body).get("stream"))
+        return OpenAICompletionRequest.model_validate(json.loads(self._bodies[rid].body)).stream
+
+    def next_us(self, now_us: int) -> int | None:
+        """When something happened next; null if nothing did any more."""
+        place = bisect_right(self._times, now_us)
+        return self._times[place] if place < len(self._times) else None
 
 
 def _answers(
@@ -94,4 +107,6 @@ def _answers(
             if token >= 0:
                 prompt_lens.setdefault(uid, seq_len)
                 sampled.setdefault(uid, []).append(token)
-    return {rids[uid]: RecordedAnswer(prompt_lens[uid], tuple(sampled[uid])) for uid in sampled}
+    return {
+        rids[uid]: RecordedAnswer(prompt_lens[uid], tuple(sampled[uid])) for uid in sampled if uid in rids
+    }

@@ -7,6 +7,7 @@ import dataclasses
 from collections.abc import Callable, Iterable
 from contextvars import ContextVar
 from dataclasses import dataclass, field
+from typing import Any
 
 from ..message import Message, unwrap
 from ..recording import Header, Recording, RequestLine
@@ -15,7 +16,7 @@ from ..server.frontend import FrontendManager
 from ..tokenizer.tokenizer import Tokenizer
 from .asgi import AsgiClient, ClientEvent, Exchange
 from .auditor import Auditor, Finding
-from .clock import VirtualTimeLoop, run
+from .clock import VirtualTimeError, VirtualTimeLoop, run
 from .plan import Plan
 from .stage import Stage
 from .steps import Held, Step, code_location
@@ -25,7 +26,7 @@ QUIET_US = 500_000
 """A request that ended is audited when nothing has moved for this long."""
 
 PATIENCE_US = 3_600_000_000
-"""No play takes longer than this, in virtual time."""
+"""No play goes on for longer than this after the recording's end, in virtual time."""
 
 _rid: ContextVar[int] = ContextVar("rid")
 """The recording's request that the running task serves."""
@@ -88,11 +89,13 @@ class Player:
         self._auditor = Auditor(recording.header.backlog_limit)
         self._rid_by_uid: dict[int, int] = {}
         self._pending = len(self._plan.requests)
+        self._error: Exception | None = None
 
     async def play(self) -> Play:
         loop = asyncio.get_running_loop()
         assert isinstance(loop, VirtualTimeLoop)
         self._loop = loop
+        loop.set_exception_handler(self._on_error)
         header = self.result.header
         engine = self._plan.engine(self._rid_of, loop.now_us)
         self._stage = Stage(
@@ -110,7 +113,7 @@ class Player:
         for request in self._plan.requests:
             loop.call_at(self._plan.sent_us(request) / 1e6, self._send, request)
         driver = loop.create_task(self._stage.drive_scheduler(), name="scheduler")
-        await self._until_quiet()
+        await self._until_quiet(driver)
         driver.cancel()
         await asyncio.gather(driver, return_exceptions=True)
         self._stage.scheduler.check_integrity()
@@ -133,7 +136,7 @@ class Player:
             self.result.exchanges[request.rid] = client.request(
                 request.method,
                 request.path,
-                headers={"content-type": "application/json"},
+                headers={"content-type": request.content_type} if request.content_type else {},
                 body=request.body.encode(),
                 reader=self._plan.reader(request.rid),
             )
@@ -197,16 +200,36 @@ class Player:
         step.gap, step.claims = finding.gap, list(finding.claims)
         self._stage.tracer.enter(step)
 
-    async def _until_quiet(self) -> None:
-        """Until every client has done what it does and nothing has moved for a while; then a last audit."""
-        while self._loop.now_us() < PATIENCE_US:
+    async def _until_quiet(self, driver: asyncio.Task[None]) -> None:
+        """Until every client has done what it does and nothing has moved for a while; then a last audit.
+
+        Raises:
+            VirtualTimeError: it does not get quiet.
+            Exception: a component failed.
+        """
+        while self._loop.now_us() < self._plan.last_us + PATIENCE_US:
             before = len(self.result.steps)
             await asyncio.sleep(QUIET_US / 1e6)
+            if self._error is not None:
+                raise self._error
+            if driver.done():
+                driver.result()
             if len(self.result.steps) > before or not self._stage.quiet:
                 continue
             self._audit()
             if not self._pending and self._loop.now_us() > self._plan.last_us:
                 return
+            # Whole periods, so that when something is audited does not depend on what was skipped.
+            idle_us = (self._plan.next_us(self._loop.now_us()) or 0) - self._loop.now_us()
+            await asyncio.sleep(max(0, idle_us // QUIET_US - 1) * QUIET_US / 1e6)
+        raise VirtualTimeError("An hour after the end of what was recorded, something still moves.")
+
+    def _on_error(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+        # A callback that fails is a component that fails; of a task, its own owner is told.
+        if "handle" in context and isinstance(context.get("exception"), Exception):
+            self._error = self._error or context["exception"]
+        else:
+            loop.default_exception_handler(context)
 
     def _audit(self) -> None:
         held = self._stage.held()

@@ -21,7 +21,7 @@ Kind = Literal["client", "message", "call", "gap"]
 """``client``: between a client and the server; ``message``: a hop on a link; ``call``: scheduler to engine,
 in the same process; ``gap``: the auditor found something left behind."""
 
-_HIDDEN = tuple(str(PACKAGE_DIR / room) for room in ("links", "trace", "cli"))
+_HIDDEN = tuple(str(PACKAGE_DIR / room) for room in ("links", "trace", "cli", "__main__"))
 
 
 class Location(msgspec.Struct, frozen=True):

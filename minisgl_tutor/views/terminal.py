@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Iterator
 from typing import Any
 
@@ -21,7 +22,7 @@ LONGEST_VALUE = 160
 def print_play(console: Console, title: str, play: Play, from_step: int = 1) -> None:
     """A scene: its title, every step from ``from_step`` on, and what the auditor found."""
     gaps = ", ".join(play.gaps) if play.gaps else "none"
-    console.print(Rule(Text(title, style="bold"), align="left"))
+    console.print(Rule(Text(_visible(title), style="bold"), align="left"))
     console.print(Text(f"gaps switched on: {gaps}", style="dim"))
     console.print()
     for step in play.steps[from_step - 1 :]:
@@ -87,7 +88,7 @@ def _what(step: Step) -> Text:
     text = Text(f"{who} ", style=_colour(step.uids[0]) if step.uids else "")
     match step.title:
         case "request":
-            text.append(content["line"])
+            text.append(_visible(content["line"]))
         case "chunk":
             text.append("a chunk")
         case "left":
@@ -167,7 +168,16 @@ def _value(value: object) -> str:
 
 
 def _shortened(text: str) -> str:
-    return text if len(text) <= LONGEST_VALUE else f"{text[: LONGEST_VALUE - 1]}…"
+    return _visible(text if len(text) <= LONGEST_VALUE else f"{text[: LONGEST_VALUE - 1]}…")
+
+
+def _visible(text: str) -> str:
+    """A control character as its escape: what a client sent must not command the reader's terminal."""
+    return "".join(repr(each)[1:-1] if _commands(each) else each for each in text)
+
+
+def _commands(character: str) -> bool:
+    return unicodedata.category(character) == "Cc" and character not in "\n\t"
 
 
 def _colour(uid: int) -> str:

@@ -1,0 +1,42 @@
+"""What the recorder writes of a request is what makes the server answer it alike again."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from minisgl_tutor.recording.lines import RequestLine
+from minisgl_tutor.recording.recorder import RecordFile, RecordingApp, RecordTarget
+from minisgl_tutor.trace.asgi import AsgiClient
+from minisgl_tutor.trace.clock import run
+
+
+async def reader(scope, receive, send) -> None:
+    await receive()
+    await send({"type": "http.response.start", "status": 200, "headers": []})
+    await send({"type": "http.response.body", "body": b""})
+
+
+@pytest.mark.parametrize(
+    ("path", "kind", "body", "recorded"),
+    [
+        ("/v1/completions", "application/json", b"{}", "{}"),
+        ("/%e4%b8%ad?a=b", "text/plain", b"", ""),
+        ("/", "application/json", '{"中": 1}'.encode("utf-16"), '{"中": 1}'),
+        ("/", "\xe9", b'{"a": "\xff"}', '{"a": "\\xff"}'),
+    ],
+)
+def test_a_request_as_it_was_on_the_wire(
+    tmp_path: Path, path: str, kind: str, body: bytes, recorded: str
+) -> None:
+    async def main() -> None:
+        file = RecordFile(RecordTarget.create(tmp_path / "run"))
+        client = AsgiClient(RecordingApp(reader, file))
+        await client.request("POST", path, headers={"content-type": kind}, body=body).wait()
+        file.close()
+
+    run(main)
+    line = msgspec.json.decode((tmp_path / "run").read_bytes(), type=RequestLine)
+    assert (line.path, line.content_type, line.body) == (path.partition("?")[0], kind, recorded)
