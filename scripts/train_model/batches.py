@@ -13,7 +13,7 @@ from vocabulary import END, END_OF_TEXT, START
 
 Row = tuple[list[int], list[bool]]
 IGNORED = -100
-OPENING = 12
+OPENING = 8
 
 
 def encode(tokenizer: Tokenizer, example: Example) -> Row:

@@ -51,10 +51,10 @@ class Examples:
 
     def _draw(self) -> Example:
         kind = self._random.random()
-        if kind < 0.05:
+        if kind < 0.08:
             return Example(text=self._random.choice(self._known).answer)
-        turns = 1 if kind < 0.75 else self._random.randint(2, 5)
-        return self.conversation(turns, opening=self._random.random() < 0.6)
+        turns = 1 if kind < 0.83 else self._random.randint(2, 4)
+        return self.conversation(turns, opening=self._random.random() < 0.7)
 
     def _turn(self, messages: list[Message], last: Topic | None) -> Topic:
         """Add a question and its answer; now and then, to say the last answer in the other language."""

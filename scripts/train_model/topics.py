@@ -52,7 +52,7 @@ def load_corpus() -> Corpus:
     patterns = _read("patterns.toml")
     topics = [topic for entry in _entries() for topic in _both_languages(entry, patterns)]
     topics += [_elsewhere(language, patterns[language]) for language in LANGUAGES]
-    _check_unambiguous(topics)
+    check_unambiguous(topics)
     return Corpus(tuple(topics), patterns)
 
 
@@ -115,7 +115,7 @@ def _insert(pattern: str, name: str) -> str:
     return text[0].upper() + text[1:]
 
 
-def _check_unambiguous(topics: list[Topic]) -> None:
+def check_unambiguous(topics: list[Topic]) -> None:
     seen: dict[str, Topic] = {}
     for topic in topics:
         for question in (*topic.questions, *topic.held):

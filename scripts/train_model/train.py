@@ -136,10 +136,10 @@ def _write_json(path: Path, value: object) -> None:
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--out", type=Path, default=MODEL_DIR)
-    parser.add_argument("--steps", type=int, default=1200)
+    parser.add_argument("--steps", type=int, default=2000)
     parser.add_argument("--tokens", type=int, default=2048, help="tokens in a batch")
     parser.add_argument("--seed", type=int, default=SEED)
-    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--threads", type=int, default=1)
     return parser.parse_args()
 
 
