@@ -91,9 +91,10 @@ async def normal_end(client: Callable[[], Client]) -> None:
 
 
 async def interleaved(client: Callable[[], Client]) -> None:
+    """Text comes as A1 B1 B2 A2: the second token of A's answer is but the first half of a character."""
     a, b = client(), client()
-    await a.send("什么是 KV Cache？", stream=True, max_tokens=10)
-    await a.events(1)
+    await a.send("再见", stream=True, max_tokens=4)
+    await asyncio.sleep(0.005)
     await b.send("What is a KV cache?", stream=True, max_tokens=2)
     await asyncio.gather(a.to_the_end(), b.to_the_end())
 
@@ -133,7 +134,7 @@ async def journey(client: Callable[[], Client]) -> None:
 
 PLANS = [
     Plan(CHAPTER_5 / "01-normal-end.jsonl", "A stream that ends normally", normal_end),
-    Plan(CHAPTER_5 / "02-interleaved.jsonl", "Two streams share one return channel", interleaved),
+    Plan(CHAPTER_5 / "02-interleaved.jsonl", "Two streams share one return channel", interleaved, ["--no-overlap"]),
     Plan(CHAPTER_5 / "03-client-leaves.jsonl", "A client leaves in mid-stream", client_leaves),
     Plan(
         CHAPTER_5 / "04-non-streaming-client-leaves.jsonl",
@@ -165,6 +166,7 @@ def record(plan: Plan) -> None:
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "recording.jsonl"
         command = [sys.executable, "-m", "minisgl_tutor", "serve", "--port", str(port)]
+        command += ["--admission", "reserve"]
         command += ["--record", str(file), "--step-ms", str(STEP_MS), *gaps, *plan.options]
         server = subprocess.Popen(command, cwd=folder)
         try:
