@@ -84,7 +84,8 @@ class Plan:
         pace, leave = self._paces.get(rid), self._leaves.get(rid)
         return Reader(
             us_per_chunk=0 if pace is None else pace.chunk_us,
-            leaves_at_us=None if leave is None else leave.t,
+            # One that left while its request was on the way in left just behind it: it was submitted.
+            leaves_at_us=None if leave is None else max(leave.t, self._submitted.get(rid, -1) + 1),
             leaves_before_chunk=None if leave is None else leave.chunks,
         )
 

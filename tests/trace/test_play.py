@@ -58,6 +58,16 @@ def test_hours_in_which_nothing_happened_are_skipped(script) -> None:
     assert json.loads(played.exchanges[last].body)["choices"][0]["message"]["content"] == "two"
 
 
+def test_a_client_that_left_before_its_request_was_submitted_is_submitted_and_aborted(script) -> None:
+    """The recorded server had read the body, and learnt a moment later that nobody waits."""
+    rid = script.request(1000, "hello")
+    script.leave(rid, at=900, chunks=0)
+    played = play(script.recording(), script.tokenizer)
+    assert rid in played.uids and played.exchanges[rid].status is None
+    assert "AbortMsg" in {step.title for step in played.steps}
+    assert not any(played.held.values())
+
+
 def test_steps_of_a_request_whose_submit_is_lost_are_left_out(script) -> None:
     """The recorded server was killed between the two: they are written by two processes."""
     lost, kept = script.request(0, "one"), script.request(1_000_000, "two", stream=False)
