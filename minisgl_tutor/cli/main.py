@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import io
+import os
 import sys
 import traceback
 from typing import Annotated
@@ -58,8 +60,11 @@ def main(arguments: list[str] | None = None) -> None:
     """The entry point. Exits with the command's status; after an unexpected error with a sentence and 1."""
     given = sys.argv[1:] if arguments is None else arguments
     verbose = "--verbose" in given
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):
+    for name in ("stdout", "stderr"):
+        stream = getattr(sys, name)
+        if stream is None:  # closed by whoever started this program
+            setattr(sys, name, open(os.devnull, "w"))  # noqa: SIM115
+        elif isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")  # no locale makes a character an error
     try:
         app(_named([argument for argument in given if argument != "--verbose"]), obj=verbose)
@@ -78,8 +83,20 @@ def _named(arguments: list[str]) -> list[str]:
 
 
 def _sentence(error: Exception, verbose: bool) -> str:
+    if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
+        return f"Error: nothing more can be written ({error.strerror}); make room and run it again"
+    if isinstance(error, FileNotFoundError) and not _has_folder():
+        return "Error: the current folder is not there any more; change to another and run it again"
     what = " ".join(f"{type(error).__name__}: {error}".split())
     advice = (
         "please report it with the lines above" if verbose else "run it again with --verbose for all of it"
     )
     return f"Error: this should not happen ({what}); {advice}"
+
+
+def _has_folder() -> bool:
+    try:
+        os.getcwd()
+    except FileNotFoundError:
+        return False
+    return True

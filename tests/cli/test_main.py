@@ -1,7 +1,9 @@
 from __future__ import annotations
 
+import errno
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -66,3 +68,36 @@ def test_verbose_shows_all_of_it(monkeypatch: pytest.MonkeyPatch, capsys: pytest
     monkeypatch.setattr(main_module, "app", broken)
     assert status_of("doctor", "--verbose") == 1
     assert "Traceback" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("number", [errno.ENOSPC, errno.EDQUOT])
+def test_a_full_disk_is_told_as_such(
+    number: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def full(*_: object, **__: object) -> None:
+        raise OSError(number, "no room")
+
+    monkeypatch.setattr(main_module, "app", full)
+    assert status_of("trace") == 1
+    assert capsys.readouterr().err.splitlines() == [
+        "Error: nothing more can be written (no room); make room and run it again"
+    ]
+
+
+def test_a_folder_that_is_gone_is_told_as_such(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    monkeypatch.chdir(gone)
+    gone.rmdir()
+    assert status_of("exercises") == 1
+    (line,) = capsys.readouterr().err.splitlines()
+    assert "the current folder is not there any more" in line
+
+
+@pytest.mark.parametrize("stream", ["stdout", "stderr"])
+def test_a_closed_output_is_no_error(stream: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, stream, None)
+    assert status_of("trace", "--chapter", "2", "--json" if stream == "stdout" else "--fixed") == 0
+    getattr(sys, stream).close()
