@@ -37,6 +37,7 @@ def trace(
 ) -> None:
     """Replay a recorded run hop by hop, and see what each request leaves behind."""
     import logging
+    import re
 
     from ..gaps import UnknownGap, resolve
     from ..recording import RecordingError, read_recording
@@ -51,6 +52,8 @@ def trace(
         fail("--fixed and --gap say opposite things: give one of them")
     if scene is not None and chapter is None:
         fail("--scene needs its chapter: add --chapter 5")
+    if not re.fullmatch(r"\d{1,3}\.\d{1,3}", spec_version, re.ASCII):
+        fail(f"'{spec_version}' is no ASGI version; give one such as --spec-version 2.4")
     if (file is None) == (chapter is None):
         fail("say what to play: a chapter (`trace --chapter 5`) or a recording (`trace FILE`), not both")
     try:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
 import os
 import time
 from collections.abc import Awaitable, Callable, MutableMapping
@@ -27,14 +28,18 @@ from ..message.codec import Single
 from .lines import (
     ArriveLine,
     DisconnectLine,
+    Header,
     HopLine,
     Line,
+    RecordingError,
     RequestLine,
     StepLine,
     SubmitLine,
     TokensLine,
     encode_line,
 )
+
+logger = logging.getLogger(__name__)
 
 Scope = MutableMapping[str, Any]
 AsgiMessage = MutableMapping[str, Any]
@@ -70,6 +75,8 @@ class RecordFile:
     """One process's end of the file."""
 
     def __init__(self, target: RecordTarget) -> None:
+        self._path = target.path
+        self._ended = False
         self._start_ns = target.start_ns
         self._fd = os.open(target.path, os.O_WRONLY | os.O_APPEND)
 
@@ -77,7 +84,24 @@ class RecordFile:
         return (time.monotonic_ns() - self._start_ns) // 1000
 
     def write(self, line: Line) -> None:
-        os.write(self._fd, encode_line(line))
+        """Appends a line. Should there be no room for it, the recording ends and the server goes on.
+
+        Raises:
+            RecordingError: there is no room for the header, so there is no recording at all.
+        """
+        if self._ended:
+            return
+        data = encode_line(line)
+        try:
+            reason = "" if os.write(self._fd, data) == len(data) else "no room for a whole line"
+        except OSError as error:
+            reason = error.strerror or str(error)
+        if not reason:
+            return
+        self._ended = True
+        if isinstance(line, Header):
+            raise RecordingError(f"{self._path} cannot be written ({reason}); give --record another")
+        logger.error("%s cannot be written any more (%s): the recording ends here", self._path, reason)
 
     def close(self) -> None:
         os.close(self._fd)

@@ -7,7 +7,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from minisgl_tutor.recording.lines import RequestLine
+from minisgl_tutor.recording.lines import VERSION, ArriveLine, Header, RecordingError, RequestLine
 from minisgl_tutor.recording.recorder import RecordFile, RecordingApp, RecordTarget
 from minisgl_tutor.trace.asgi import AsgiClient
 from minisgl_tutor.trace.clock import run
@@ -40,3 +40,20 @@ def test_a_request_as_it_was_on_the_wire(
     run(main)
     line = msgspec.json.decode((tmp_path / "run").read_bytes(), type=RequestLine)
     assert (line.path, line.content_type, line.body) == (path.partition("?")[0], kind, recorded)
+
+
+def test_a_full_disk_ends_the_recording_and_not_the_server(caplog: pytest.LogCaptureFixture) -> None:
+    file = RecordFile(RecordTarget("/dev/full", 0))
+    file.write(ArriveLine(0, [], []))
+    file.write(ArriveLine(1, [], []))
+    file.close()
+    (record,) = caplog.records
+    assert "/dev/full cannot be written any more (No space left on device)" in record.getMessage()
+
+
+def test_a_disk_without_room_for_the_header_is_told_at_the_start() -> None:
+    file = RecordFile(RecordTarget("/dev/full", 0))
+    header = Header(VERSION, None, "m", 16, 64, 8, 256, 257, 2048, "radix", True, 1, 16, [1])
+    with pytest.raises(RecordingError, match=r"/dev/full cannot be written .*--record another"):
+        file.write(header)
+    file.close()

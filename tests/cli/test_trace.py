@@ -1,0 +1,44 @@
+"""``trace`` with what cannot be played: one sentence and status 2."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from minisgl_tutor.cli.main import main
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ([], "say what to play"),
+        (["--chapter", "5", "file"], "not both"),
+        (["--chapter", "-1"], "chapter -1 has no scenes"),
+        (["--chapter", "9" * 20], "has no scenes"),
+        (["--scene", "normal-end"], "needs its chapter"),
+        (["--chapter", "5", "--scene", "nope"], "its scenes are: normal-end"),
+        (["--chapter", "5", "--gap", "nope"], "the gaps are"),
+        (["--chapter", "5", "--gap", "early-break", "--fixed"], "opposite things"),
+        (["--chapter", "5", "--spec-version", "two"], "'two' is no ASGI version"),
+        (["--chapter", "5", "--spec-version", "2.4.1"], "no ASGI version"),
+        (["--chapter", "5", "--tokenizer", "/nonexistent"], "there is no model at /nonexistent"),
+        (["--chapter", "5", "--frontend", "/nonexistent"], "/nonexistent cannot be read"),
+        (["/"], "Is a directory"),
+        (["/nonexistent"], "No such file"),
+        (["/dev/null"], "not a recording"),
+        (["BINARY"], "line 1"),
+        (["CUT"], "not a recording"),
+    ],
+)
+def test_one_sentence(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], words: str
+) -> None:
+    files = {"BINARY": tmp_path / "binary", "CUT": tmp_path / "cut"}
+    files["BINARY"].write_bytes(bytes(range(256)) * 9)
+    files["CUT"].write_bytes(b'{"kind":"header","version":1,')
+    with pytest.raises(SystemExit) as ended:
+        main(["trace", *(str(files.get(argument, argument)) for argument in arguments)])
+    (line,) = capsys.readouterr().err.splitlines()
+    assert ended.value.code == 2
+    assert line.startswith("Error: ") and words in line
