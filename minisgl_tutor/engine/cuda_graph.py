@@ -7,7 +7,7 @@ page table, and the tokens drawn go back to the pool, before the host knows them
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -59,7 +59,7 @@ class Captured:
 
 
 class DecodeGraphs:
-    """All captured sizes. ``captured`` tells progress: it is called after each with what is left."""
+    """All captured sizes."""
 
     def __init__(
         self,
@@ -67,14 +67,13 @@ class DecodeGraphs:
         backend: DecodeBackend,
         tables: Tables,
         max_rows: int,
-        captured: Callable[[int], None] = lambda left: None,
     ) -> None:
         self.model = model
         self.backend = backend
         self.tables = tables
         self.sizes = capture_sizes(max_rows)
         self._row_of_slot = np.full(tables.spare_slot + 1, -1, np.int64)
-        self._graphs = dict(self._capture_all(captured))
+        self._graphs = dict(self._capture_all())
 
     def covers(self, batch: ForwardBatch) -> bool:
         """Whether ``batch`` is a decode step that fits one of the sizes."""
@@ -128,10 +127,10 @@ class DecodeGraphs:
         fields[SEED_LOW : SEED_HIGH + 1, :rows] = seeds.T
         buffer[-1] = rows
 
-    def _capture_all(self, captured: Callable[[int], None]) -> Iterable[tuple[int, Captured]]:
+    def _capture_all(self) -> Iterable[tuple[int, Captured]]:
         pool = None
         # The largest first: the others then live in its memory.
-        for left, size in reversed(list(enumerate(self.sizes))):
+        for size in reversed(self.sizes):
             inputs = torch.zeros(FIELDS * size + 1, dtype=torch.int32, device=self.tables.page_table.device)
             fields = inputs[:-1].view(FIELDS, size)
             fields[SLOT] = self.tables.spare_slot
@@ -146,7 +145,6 @@ class DecodeGraphs:
                 plan, logits, tokens = self._step(inputs, size)
             pool = pool or graph.pool()
             yield size, Captured(graph, inputs, plan, logits, tokens)
-            captured(left)
 
     def _step(self, inputs: Tensor, size: int) -> tuple[AttentionPlan, Tensor, Tensor]:
         """One decode step from inputs to tokens, as device work alone."""
