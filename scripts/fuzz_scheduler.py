@@ -2,8 +2,10 @@
 
     python scripts/fuzz_scheduler.py --schedules 1000 --seed 0
 
-A schedule draws sizes (pages, slots, budget), the loop, and requests that share
-prefixes, go on from earlier answers, are wrong, or are aborted at any phase.
+A schedule draws sizes (pages, slots, budget), the loop, the admission, and
+requests that share prefixes, go on from earlier answers, are wrong, or are
+aborted at any phase. Many schedules are a crowd, whose short prompts and long
+answers make a small pool run out.
 Checked: every output exactly (of an aborted request: the beginning of it), one
 terminal reply each, the books after every round, nothing held at the end.
 """
@@ -18,6 +20,7 @@ import time
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Any
 
 from minisgl_tutor.engine.base import EngineInfo
 from minisgl_tutor.engine.hashing import HashingEngine
@@ -54,6 +57,7 @@ class Sent:
     reused: bool
     """Its uid had another request before, which may still be draining."""
     got: list[int] = field(default_factory=list)
+    retractions: int = 0
     aborted_at: int | None = None
     ended_at: int | None = None
 
@@ -72,19 +76,17 @@ class Fuzz:
         self.random = rng = random.Random(seed)
         page_size = rng.choice([1, 1, 4, 16, 16])
         max_seq_len = rng.choice([24, 40, 90])
-        pages_of_one = -(-max_seq_len // page_size)
-        self.info = EngineInfo(
-            page_size=page_size,
-            num_pages=max(2, int(pages_of_one * rng.choice([0.5, 1, 1.3, 2, 4]))),
-            num_slots=rng.choice([1, 2, 3, 5, 8]),
-            max_seq_len=max_seq_len,
-            vocab_size=rng.choice([6, 20, 60]),
-        )
+        self.crowd = rng.random() < 0.4
+        pages = -(-max_seq_len // page_size) * self._draw([0.5, 1, 1.3, 2, 4], crowd=[1, 1.3, 2])
+        slots = self._draw([1, 2, 3, 5, 8], crowd=[5, 8])
+        self.info = EngineInfo(page_size, max(2, int(pages)), slots, max_seq_len, rng.choice([6, 20, 60]))
         config = SchedulerConfig(
-            prefill_budget=rng.choice([1, 3, 7, 16, 2048]),
-            cache=rng.choice(["radix", "radix", "radix", "naive"]),
+            prefill_budget=self._draw([1, 3, 7, 16, 2048], crowd=[1, 3, 7, 2048]),
+            cache=self._draw(["radix", "radix", "radix", "naive"], crowd=["radix", "naive"]),
             overlap=rng.random() < 0.7,
             seed=seed,
+            admission=self._draw(["optimistic", "reserve"], crowd=["optimistic", "optimistic", "reserve"]),
+            head_room=rng.choice([1, 1, 4, 64]),
         )
         self.eos = frozenset(rng.sample(range(self.info.vocab_size), rng.choice([0, 1, 2])))
         self.engine = HashingEngine(self.info, lag=rng.random() < 0.7)
@@ -94,11 +96,10 @@ class Fuzz:
         self.documents = [self._tokens(max_seq_len) for _ in range(rng.choice([1, 2, 4]))]
         self.requests_left = rng.randint(4, 18)
         self.abort_rate = rng.choice([0, 0.1, 0.3])
-        self.arrival_rate = rng.choice([0.15, 0.5, 0.95])
+        self.arrival_rate = self._draw([0.15, 0.5, 0.95], crowd=[0.95])
         self.check_books = check_books
         self.sent: dict[int, Sent] = {}
-        self.next_uid = 0
-        self.round = 0
+        self.next_uid = self.round = 0
         self.phases: Counter[str] = Counter()
         """What was met, by name: the phases at which aborts came, and special requests."""
 
@@ -113,8 +114,10 @@ class Fuzz:
             if self.round > MAX_ROUNDS:
                 raise Wrong(f"still busy after {MAX_ROUNDS} rounds: {self.scheduler.held()}")
             self._send_messages()
+            ran = {uid: len(self.sent[uid].got) for uid in self.scheduler.decode_manager.running}
             self.scheduler.round()
             self._read_replies()
+            self._note_retractions(ran)
             if self.check_books:
                 self.scheduler.check_integrity()
                 self._check_held()
@@ -122,6 +125,9 @@ class Fuzz:
         return self.phases
 
     # Input.
+
+    def _draw(self, values: list[Any], crowd: list[Any]) -> Any:
+        return self.random.choice(crowd if self.crowd else values)
 
     def _tokens(self, count: int) -> list[int]:
         return [self.random.randrange(self.info.vocab_size) for _ in range(count)]
@@ -157,20 +163,18 @@ class Fuzz:
         else:
             self.next_uid += 1
         params = SamplingParams(
-            ignore_eos=self.random.random() < 0.3,
-            max_tokens=self.random.choice([1, 2, 3, 8, 20, 10**6]),
+            ignore_eos=self.random.random() < (0.5 if self.crowd else 0.3),
+            max_tokens=self._draw([1, 2, 3, 8, 20, 10**6], crowd=[8, 20, 10**6]),
             temperature=self.random.choice([0.0, 0.7]),
         )
         msg = UserMsg(uid, self._prompt(), params)
         if self.random.random() < 0.1:
             msg = self._spoil(msg)
         refused = find_problem(msg, self.info) is not None
-        expected: list[int] = []
-        if not refused:
-            room = length_limit(self.info) - len(msg.input_ids)
-            ignore_eos = msg.sampling_params.ignore_eos
-            limit = min(msg.sampling_params.max_tokens, room)
-            expected = self.engine.expected_tokens(msg.input_ids, limit, self.eos, ignore_eos)
+        params = msg.sampling_params
+        limit = min(params.max_tokens, length_limit(self.info) - len(msg.input_ids))
+        expect = self.engine.expected_tokens
+        expected = [] if refused else expect(msg.input_ids, limit, self.eos, params.ignore_eos)
         self.sent[uid] = Sent(msg, expected, refused, reused=uid in self.sent)
         self.push.put(msg)
         return uid
@@ -186,7 +190,7 @@ class Fuzz:
         else:
             prompt = self.random.choice(self.documents)[: self.random.randint(0, limit)]
         prompt = prompt + self._tokens(self.random.choice([0, 1, 3]))
-        return prompt[: limit - 1] or [0]
+        return prompt[: limit // 4 if self.crowd else limit - 1] or [0]
 
     def _spoil(self, msg: UserMsg) -> UserMsg:
         self.phases["bad request"] += 1
@@ -221,24 +225,36 @@ class Fuzz:
 
     def _phase(self, uid: int) -> str:
         """What ``uid`` is doing now, as far as an abort can tell the difference."""
-        for req in self.scheduler.prefill_manager.waiting.values():
-            if req.uid == uid:
-                if req.slot is None:
-                    return "while waiting"
-                return "with a chunk in flight" if req.in_flight else "between chunks"
-        for req in self.scheduler.decode_manager.running.values():
-            if req.uid == uid:
-                if not req.in_flight:
-                    return "between decode steps"
-                if req.length == req.prompt_len and req.launched_len == req.prompt_len:
-                    return "with the last prefill in flight"
-                return "with a decode in flight" if req.can_launch else "with the last token in flight"
-        for req in self.scheduler.draining.values():
-            if req.uid == uid:
-                return "after EOS, draining"
-        return "after the end" if uid in self.sent else "of an unknown uid"
+        req = self.scheduler.prefill_manager.waiting.get(uid)
+        if req is not None:
+            again = req.prefill_len > req.prompt_len
+            if req.slot is None:
+                return "while retracted" if again else "while waiting"
+            phase = "with a chunk in flight" if req.in_flight else "between chunks"
+            return f"{phase} after a retraction" if again else phase
+        req = self.scheduler.decode_manager.running.get(uid)
+        if req is not None:
+            if not req.in_flight:
+                return "between decode steps"
+            if req.length == req.launched_len == req.prefill_len:
+                return "with the last prefill in flight"
+            return "with a decode in flight" if req.can_launch else "with the last token in flight"
+        if uid not in self.sent:
+            return "of an unknown uid"
+        draining = any(req.uid == uid for req in self.scheduler.draining.values())
+        return "after EOS, draining" if draining else "after the end"
 
     # Output.
+
+    def _note_retractions(self, ran: dict[int, int]) -> None:
+        """Who ran before the round, with so many tokens, and waits now was retracted."""
+        for uid in ran.keys() & self.scheduler.prefill_manager.waiting.keys():
+            if self.scheduler.config.admission == "reserve":
+                raise Wrong(f"request {uid} was retracted, though all that it can need was set aside")
+            sent = self.sent[uid]
+            sent.retractions += 1
+            self.phases["retracted" if sent.retractions == 1 else "retracted again"] += 1
+            self.phases["retracted with a step in flight"] += len(sent.got) > ran[uid]
 
     def _read_replies(self) -> None:
         for msg in self.pull.drain(blocking=False):
@@ -282,15 +298,13 @@ class Fuzz:
         if msg.finish_reason != reason:
             raise Wrong(f"the reason should be {reason}: {msg}")
         self.phases[f"ended by {reason}"] += 1
-        usage = msg.usage
-        if usage is None or (usage.prompt_tokens, usage.completion_tokens) != (
-            len(sent.msg.input_ids),
-            len(sent.got),
-        ):
-            raise Wrong(f"{len(sent.msg.input_ids)} tokens in, {len(sent.got)} out: {msg}")
+        usage, tokens = msg.usage, (len(sent.msg.input_ids), len(sent.got))
+        if usage is None or (usage.prompt_tokens, usage.completion_tokens) != tokens:
+            raise Wrong(f"{tokens} tokens in and out: {msg}")
         if usage.cached_tokens % self.info.page_size or not 0 <= usage.cached_tokens < usage.prompt_tokens:
             raise Wrong(f"not a possible number of cached tokens: {msg}")
         self.phases["prefix hit"] += usage.cached_tokens > 0
+        self.phases[f"ended by {reason} after a retraction"] += sent.retractions > 0
 
     def _check_held(self) -> None:
         for uid in self.scheduler.held():
@@ -305,11 +319,9 @@ class Fuzz:
         scheduler = self.scheduler
         if scheduler.held() or scheduler.requests or scheduler.cache_manager.reserved:
             raise Wrong(f"idle, but held: {scheduler.held()}")
-        free_slots = len(scheduler.table_manager.free_slots)
-        if free_slots != self.info.num_slots:
-            raise Wrong(f"idle, but only {free_slots} of {self.info.num_slots} slots are free")
-        if scheduler.cache_manager.available != self.info.num_pages:
-            raise Wrong(f"idle, but only {scheduler.cache_manager.available} pages can be had")
+        slots, pages = len(scheduler.table_manager.free_slots), scheduler.cache_manager.available
+        if (slots, pages) != (self.info.num_slots, self.info.num_pages):
+            raise Wrong(f"idle, but {slots} slots and {pages} pages can be had of {self.info}")
 
 
 def main() -> int:
@@ -319,8 +331,7 @@ def main() -> int:
     args = parser.parse_args()
     logging.disable(logging.CRITICAL)  # duplicates and stray messages are logged as errors, thousands of them
     phases: Counter[str] = Counter()
-    failures = 0
-    start = time.perf_counter()
+    failures, start = 0, time.perf_counter()
     for seed in range(args.seed, args.seed + args.schedules):
         fuzz = Fuzz(seed)
         try:
@@ -330,8 +341,8 @@ def main() -> int:
             print(f"seed {seed}, round {fuzz.round}: {type(error).__name__}: {error}")
     for name, count in sorted(phases.items()):
         print(f"{count:8} {name}")
-    seconds = time.perf_counter() - start
-    print(f"{args.schedules - failures} of {args.schedules} schedules right, {seconds:.0f} s")
+    right = args.schedules - failures
+    print(f"{right} of {args.schedules} schedules right, {time.perf_counter() - start:.0f} s")
     return 1 if failures else 0
 
 

@@ -28,6 +28,11 @@ class Cache(StrEnum):
     naive = "naive"
 
 
+class Admission(StrEnum):
+    optimistic = "optimistic"
+    reserve = "reserve"
+
+
 class LogLevel(StrEnum):
     debug = "debug"
     info = "info"
@@ -144,6 +149,14 @@ def serve(
             rich_help_panel=SCHEDULER, help="Prefix cache: radix shares beginnings, naive shares nothing."
         ),
     ] = Cache.radix,
+    admission: Annotated[
+        Admission,
+        typer.Option(
+            rich_help_panel=SCHEDULER,
+            help="reserve lets a request in only if its longest answer fits into the K/V cache; optimistic "
+            "lets more run at once, and computes the youngest again if the cache runs full.",
+        ),
+    ] = Admission.optimistic,
     overlap: Annotated[
         bool,
         typer.Option(
@@ -225,7 +238,7 @@ def serve(
         max_seq_len=max_seq_len,
         backlog_limit=backlog_limit,
         step_ms=step_ms,
-        scheduler=SchedulerConfig(prefill_budget, cache.value, overlap, seed),
+        scheduler=SchedulerConfig(prefill_budget, cache.value, overlap, seed, admission.value),
         gaps=_known_gaps(gap or []),
         record=_writable(record),
         record_messages=record_messages,

@@ -46,6 +46,7 @@ class Header(msgspec.Struct, frozen=True, tag_field="kind", tag="header"):
     eos_token_ids: list[int]
     gaps: list[str] = []
     title: str = ""
+    admission: Literal["optimistic", "reserve"] = "reserve"
 
 
 class RequestLine(msgspec.Struct, frozen=True, tag_field="kind", tag="request"):

@@ -64,7 +64,7 @@ def prepare_batch(batch: Batch, table: TableManager) -> ForwardInput:
         input_ids = np.empty(0, np.int32)
     else:
         cached_lens = np.array([req.launched_len for req in reqs], np.int32)
-        emits = seq_lens == np.array([req.prompt_len for req in reqs], np.int32)
+        emits = seq_lens == np.array([req.prefill_len for req in reqs], np.int32)
         chunks = zip(reqs, batch.ends, strict=True)
         input_ids = np.concatenate([req.token_ids[req.launched_len : end] for req, end in chunks])
     forward_batch = ForwardBatch(

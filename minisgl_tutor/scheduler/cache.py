@@ -6,10 +6,21 @@ Every page is in one of three places::
     cached      the prefix cache's; requests that use it keep it locked
     in use      one request's own, in its ``pages``
 
-Admission sets aside all pages that a request can come to need, so that it never
-lacks one later::
+An admitted request has the pages of its prompt. Of those that its output can
+come to need, a part is set aside with the admission of others, which needs::
 
-    free + evictable  >=  sum of what running requests have still reserved
+    free + evictable  >=  pages of the prompt + what it and all others have reserved
+
+With the policy ``reserve`` that part is the whole, so the right side never
+exceeds the left one, and no request ever lacks a page. ``optimistic`` sets aside
+no more than ``head_room`` pages a request, since few outputs are as long as they
+may be. A step can then find too few pages; the scheduler retracts somebody.
+
+That ends well. As one page at least is set aside for whoever can need one, right
+after an admission the next decode step has its pages: nobody is retracted for
+the sake of an admission before all who run have gone on by a token. And who is
+alone is admitted under either policy, since a request that does not fit into the
+whole pool was refused.
 """
 
 from __future__ import annotations
@@ -19,56 +30,75 @@ from .req import Req
 
 
 class CacheManager:
-    """``free_pages`` is a stack: the page freed last is used first."""
+    """``free_pages`` is a stack: the page freed last is used first.
 
-    def __init__(self, num_pages: int, page_size: int, prefix_cache: PrefixCache) -> None:
+    ``head_room`` is the number of pages that a request sets aside for its output,
+    at least 1; None stands for all that it can need.
+    """
+
+    def __init__(
+        self, num_pages: int, page_size: int, prefix_cache: PrefixCache, head_room: int | None = None
+    ) -> None:
         self.num_pages = num_pages
         self.page_size = page_size
         self.prefix_cache = prefix_cache
+        self.head_room = head_room
         self.free_pages = list(range(num_pages - 1, -1, -1))
         self.reserved = 0
 
     @property
+    def room(self) -> int:
+        """Pages that can be taken now."""
+        return len(self.free_pages) + self.prefix_cache.evictable
+
+    @property
     def available(self) -> int:
-        """Pages that a new request may set aside."""
-        return len(self.free_pages) + self.prefix_cache.evictable - self.reserved
+        """Pages that a new request may have or set aside; below 0 if others lack some of theirs already."""
+        return self.room - self.reserved
 
     def pages_for(self, length: int) -> int:
         return -(-length // self.page_size)
 
     def admit(self, req: Req) -> bool:
-        """Sets aside all that ``req`` can need, beside the cached prefix that it starts with.
+        """Gives ``req`` the pages of its prompt, beginning with its cached prefix, and sets more aside.
 
         Returns False, and leaves everything as it was, if there is no room now.
         The last prompt token is never taken from the cache: its step samples the
-        first new token.
+        next token.
         """
-        prefix = self.prefix_cache.match(req.token_ids[: req.prompt_len - 1])
-        needed = self.pages_for(req.max_len - 1) - len(prefix.pages)
+        prefix = self.prefix_cache.match(req.token_ids[: req.prefill_len - 1])
+        new = self.pages_for(req.prefill_len) - len(prefix.pages)
+        rest = self.pages_for(req.max_len - 1) - len(prefix.pages)
+        reserved = rest - new if self.head_room is None else min(rest - new, self.head_room)
         # Locked first, since the pages of the prefix are not available any more.
         self.prefix_cache.lock(prefix)
-        if needed > self.available:
+        if new + reserved > self.available:
             self.prefix_cache.unlock(prefix)
             return False
-        self.reserved += needed
-        req.reserved = needed
+        self.reserved += reserved
+        req.rest, req.reserved = rest, reserved
         req.prefix = prefix
         req.pages = list(prefix.pages)
-        req.cached_len = req.computed_len = req.launched_len = len(prefix.pages) * self.page_size
-        return True
+        req.begin(len(prefix.pages) * self.page_size)
+        return self.grow(req, req.prefill_len)
 
-    def grow(self, req: Req, length: int) -> None:
-        """Gives ``req`` pages of what it has reserved, for its first ``length`` positions."""
+    def grow(self, req: Req, length: int) -> bool:
+        """Gives ``req`` pages for its first ``length`` positions; False, and none, if there are too few."""
         count = self.pages_for(length) - len(req.pages)
         if count <= 0:
-            return
+            return True
         short = count - len(self.free_pages)
         if short > 0:
+            if short > self.prefix_cache.evictable:
+                return False
             self.free_pages += self.prefix_cache.evict(short)
         req.pages += self.free_pages[: -count - 1 : -1]
         del self.free_pages[-count:]
-        req.reserved -= count
-        self.reserved -= count
+        req.rest -= count
+        if req.rest < req.reserved:
+            self.reserved += req.rest - req.reserved
+            req.reserved = req.rest
+        return True
 
     def keep_prefix(self, req: Req) -> None:
         """Lets others share what ``req`` has computed so far, while it goes on.
@@ -79,8 +109,9 @@ class CacheManager:
         shared before the end.
         """
         found = self.prefix_cache.match(req.known_and_computed)
+        available = self.available
         self.prefix_cache.lock(found)
-        if self.available >= 0:
+        if self.available >= min(available, 0):
             prefix = self._insert(req)
             self.prefix_cache.lock(prefix)
             if req.prefix is not None:
@@ -100,7 +131,7 @@ class CacheManager:
         if req.prefix is not None:
             self.prefix_cache.unlock(req.prefix)
         self.reserved -= req.reserved
-        req.reserved, req.pages, req.prefix = 0, [], None
+        req.rest, req.reserved, req.pages, req.prefix = 0, 0, [], None
 
     def _insert(self, req: Req) -> Prefix:
         """Offers the cache the whole pages of ``req`` whose tokens are known and whose K/V is there."""

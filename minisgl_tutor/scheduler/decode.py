@@ -8,9 +8,10 @@ from .req import Req
 
 
 class DecodeManager:
-    """``running`` keeps the order in which requests finished their prompts.
+    """``running`` keeps the order of arrival, as prompts are computed in it.
 
-    A request runs from the launch of its last prompt chunk until it ends.
+    A request runs from the launch of its last prompt chunk until it ends or was
+    retracted.
     """
 
     def __init__(self, cache_manager: CacheManager) -> None:
@@ -20,6 +21,22 @@ class DecodeManager:
     @property
     def runnable(self) -> bool:
         return any(req.can_launch for req in self.running.values())
+
+    @property
+    def lacks_pages(self) -> bool:
+        """Not all running requests can get the page that they may need for one more token."""
+        room = self._cache_manager.room
+        if room >= len(self.running):
+            return False
+        return room < sum(
+            req.can_launch and self._cache_manager.pages_for(req.launched_len + 1) > len(req.pages)
+            for req in self.running.values()
+        )
+
+    @property
+    def youngest(self) -> Req:
+        """Of those that run, the one that arrived last; one must run."""
+        return next(reversed(self.running.values()))
 
     def add_req(self, req: Req) -> None:
         self.running[req.uid] = req
@@ -32,11 +49,14 @@ class DecodeManager:
         return self.running.pop(uid, None)
 
     def schedule_next_batch(self) -> Batch | None:
-        """All running requests but those whose last token is in flight already."""
+        """All running requests but those whose last token is in flight already.
+
+        If there are too few pages the oldest get them, and those without sit this step out.
+        """
         batch = Batch("decode")
         for req in self.running.values():
             if req.can_launch:
                 end = req.launched_len + 1
-                self._cache_manager.grow(req, end)
-                batch.add(req, end)
+                if self._cache_manager.grow(req, end):
+                    batch.add(req, end)
         return batch if batch.reqs else None

@@ -22,7 +22,7 @@ def check_integrity(scheduler: Scheduler) -> None:
     running = scheduler.decode_manager.running.values()
     draining = scheduler.draining.values()
     admitted = [req for reqs in (waiting, running, draining) for req in reqs if req.slot is not None]
-    _check_requests(scheduler, [*waiting, *running], list(draining))
+    _check_requests(scheduler, [*running, *waiting], list(draining))
     _check_in_flight(scheduler, admitted)
     _check_slots(scheduler.table_manager.num_slots, scheduler.table_manager.free_slots, admitted)
     _check_pages(scheduler.cache_manager, admitted)
@@ -39,6 +39,12 @@ def _check_requests(scheduler: Scheduler, queued: list[Req], draining: list[Req]
     for req in queued:
         if req.ended:
             raise IntegrityError(f"request {req.uid} has ended but is still queued")
+        if req.retracted and not req.in_flight:
+            raise IntegrityError(f"request {req.uid} is retracted but still running")
+    # Who is admitted arrived before all who are not: retraction relies on it.
+    order = [uid for uid, req in scheduler.requests.items() if not req.ended]
+    if order != [req.uid for req in queued]:
+        raise IntegrityError(f"requests {order} arrived in this order, but take their turns otherwise")
     for req in draining:
         if not (req.ended and req.in_flight):
             raise IntegrityError(f"request {req.uid} is draining without a step in flight")
@@ -74,11 +80,14 @@ def _check_pages(cache_manager: CacheManager, admitted: list[Req]) -> None:
         for position, page in enumerate(req.pages):
             if position >= len(path) or path[position] != page:
                 places.put([page], f"used by request {req.uid}")
-        if len(req.pages) + req.reserved != cache_manager.pages_for(req.max_len - 1):
+        if len(req.pages) + req.rest != cache_manager.pages_for(req.max_len - 1):
             raise IntegrityError(
-                f"request {req.uid} has {len(req.pages)} pages and {req.reserved} reserved, "
+                f"request {req.uid} has {len(req.pages)} pages and {req.rest} to come, "
                 f"but may come to need {cache_manager.pages_for(req.max_len - 1)}"
             )
+        limit = cache_manager.head_room
+        if req.reserved != (req.rest if limit is None else min(req.rest, limit)):
+            raise IntegrityError(f"request {req.uid} has {req.reserved} of {req.rest} pages reserved")
         if cache_manager.pages_for(req.launched_len) > len(req.pages):
             raise IntegrityError(
                 f"request {req.uid} has {len(req.pages)} pages for {req.launched_len} positions"
@@ -87,8 +96,8 @@ def _check_pages(cache_manager: CacheManager, admitted: list[Req]) -> None:
     reserved = sum(req.reserved for req in admitted)
     if reserved != cache_manager.reserved:
         raise IntegrityError(f"{reserved} pages are reserved, counted as {cache_manager.reserved}")
-    if cache_manager.available < 0:
-        raise IntegrityError(f"{reserved} pages are reserved: {-cache_manager.available} too many")
+    if cache_manager.head_room is None and reserved > cache_manager.room:
+        raise IntegrityError(f"{reserved} pages are reserved: {reserved - cache_manager.room} too many")
 
 
 class _Places:

@@ -12,7 +12,9 @@ class PrefillManager:
     """First come, first served: a request that does not fit holds back those behind it.
 
     ``waiting`` keeps the order of arrival. A prompt longer than the budget is
-    computed in chunks; until its last one it stays at the head of the queue.
+    computed in chunks; until its last one it stays at the head of the queue. A
+    retracted request comes back to the head, with what it has generated as part
+    of its prompt.
     """
 
     def __init__(self, cache_manager: CacheManager, table_manager: TableManager) -> None:
@@ -26,6 +28,10 @@ class PrefillManager:
 
     def add_one_req(self, req: Req) -> None:
         self.waiting[req.uid] = req
+
+    def add_retracted_req(self, req: Req) -> None:
+        """``req`` arrived before all that wait, since it was admitted before them."""
+        self.waiting = {req.uid: req, **self.waiting}
 
     def abort_req(self, uid: int) -> Req | None:
         """Takes ``uid`` out of the queue, half computed or not; None if it is not there (C5.147)."""
@@ -41,12 +47,11 @@ class PrefillManager:
         for req in self.waiting.values():
             if prefill_budget <= 0 or not self._admit(req):
                 break
-            end = min(req.launched_len + prefill_budget, req.prompt_len)
+            end = min(req.launched_len + prefill_budget, req.prefill_len)
             prefill_budget -= end - req.launched_len
-            self._cache_manager.grow(req, end)
             batch.add(req, end)
         for req, end in zip(batch.reqs, batch.ends, strict=True):
-            if end == req.prompt_len:
+            if end == req.prefill_len:
                 del self.waiting[req.uid]
         return batch if batch.reqs else None
 

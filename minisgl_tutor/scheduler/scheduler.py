@@ -4,9 +4,21 @@ A request comes in as a ``UserMsg`` and leaves behind exactly one terminal reply
 a finished ``DetokenizeMsg``, or an ``ErrorReply``. It passes through::
 
     waiting (prefill manager) -> running (decode manager) -> ended -> [draining] -> gone
+               ^                      |
+               +---- [retracted] <----+
 
 It drains while a step in flight still uses its slot and pages: those are given
 back, and the end of an abort is told, only when the last such step has run.
+
+If the running ones need more pages than there are, the youngest is retracted: it
+gives back all that it holds, and waits at the head of the queue to be computed
+again, with the tokens that it has so far as its prompt. A step in flight is not
+lost by that: its token is taken in and sent as usual, which may even end the
+request, and only then is anything given back. Nobody outside can tell.
+
+Admission takes the oldest that wait and retraction the youngest that run, so the
+oldest of all is retracted only when it is alone, and then is admitted at once:
+it always gets on. ``cache.py`` says why no admission sets those back who run.
 """
 
 from __future__ import annotations
@@ -62,6 +74,8 @@ class Scheduler:
     ) -> None:
         if config.prefill_budget < 1:
             raise ValueError(f"prefill_budget is {config.prefill_budget}: it must be at least 1 token")
+        if config.head_room < 1:
+            raise ValueError(f"head_room is {config.head_room}: it must be at least 1 token")
         info = engine.info
         prefix_cache = RadixCache(info.page_size) if config.cache == "radix" else NaiveCache()
         self.engine = engine
@@ -70,7 +84,8 @@ class Scheduler:
         self.max_len = length_limit(info)
         self.prefill_budget = config.prefill_budget
         self.table_manager = TableManager(info.num_slots)
-        self.cache_manager = CacheManager(info.num_pages, info.page_size, prefix_cache)
+        head_room = None if config.admission == "reserve" else -(-config.head_room // info.page_size)
+        self.cache_manager = CacheManager(info.num_pages, info.page_size, prefix_cache, head_room)
         self.prefill_manager = PrefillManager(self.cache_manager, self.table_manager)
         self.decode_manager = DecodeManager(self.cache_manager)
         self.requests: dict[int, Req] = {}
@@ -147,11 +162,24 @@ class Scheduler:
 
     def _schedule_next_batch(self) -> ForwardInput | None:
         """Waiting prompts if any fits, else one more token for the running ones (C2.78, C2.79)."""
-        batch = (
-            self.prefill_manager.schedule_next_batch(self.prefill_budget)
-            or self.decode_manager.schedule_next_batch()
-        )
+        batch = self.prefill_manager.schedule_next_batch(self.prefill_budget)
+        if batch is None:
+            self._make_room()
+            batch = self.decode_manager.schedule_next_batch()
         return None if batch is None else prepare_batch(batch, self.table_manager)
+
+    def _make_room(self) -> None:
+        """Retracts the youngest that run until the others have their pages for a decode step.
+
+        Pages that come back in this round anyway are waited for.
+        """
+        while self.decode_manager.lacks_pages and not self._pages_come_back:
+            self._retract(self.decode_manager.youngest)
+
+    @property
+    def _pages_come_back(self) -> bool:
+        """Somebody holds pages only as long as the step in flight runs."""
+        return bool(self.draining) or not all(req.can_launch for req in self.decode_manager.running.values())
 
     def _forward(self, forward_input: ForwardInput) -> ForwardOutput:
         """Hands a step to the engine, and notes how far its requests come by it (C2.88)."""
@@ -159,7 +187,7 @@ class Scheduler:
         output = self.engine.forward_batch(batch)
         for req, end in zip(forward_input.reqs, batch.seq_lens.tolist(), strict=True):
             req.launch(end)
-            if end == req.prompt_len:
+            if end == req.prefill_len:
                 self.decode_manager.add_req(req)
         return output
 
@@ -176,15 +204,17 @@ class Scheduler:
                 if req.ended:
                     self._release_if_drained(req)
                     continue
-                if end < req.prompt_len:
+                if end < req.prefill_len:
                     continue
-                if end == req.prompt_len:
+                if end == req.prefill_len:
                     self.cache_manager.keep_prefix(req)
                 req.append_host(token)
                 is_eos = not req.sampling_params.ignore_eos and token in self.eos_token_ids
                 finished = not req.can_decode or is_eos
                 if not finished:
                     self.reply.append(DetokenizeMsg(req.uid, token))
+                    if req.retracted:
+                        self._requeue_if_drained(req)
                     continue
                 reason: FinishReason = "stop" if is_eos else "length"
                 self.reply.append(DetokenizeMsg(req.uid, token, True, reason, req.usage))
@@ -217,6 +247,20 @@ class Scheduler:
     def _reject(self, uid: int, message: str, code: str, param: str | None) -> None:
         """The terminal reply of a request that cannot be served. Nothing is held for it."""
         self.reply.append(ErrorReply(uid, message, 400, code, param))
+
+    def _retract(self, req: Req) -> None:
+        """``req`` runs no further for now. It stays among the running while a step in flight uses it."""
+        req.retracted = True
+        self._requeue_if_drained(req)
+
+    def _requeue_if_drained(self, req: Req) -> None:
+        """Gives all back that a retracted request holds, unless a step in flight still uses it."""
+        if req.in_flight:
+            return
+        self.decode_manager.remove_req(req)
+        self._free_req_resources(req)
+        req.start_over()
+        self.prefill_manager.add_retracted_req(req)
 
     def _finish_req(self, req: Req) -> None:
         """``req`` has had its finished reply."""

@@ -15,12 +15,20 @@ class SchedulerConfig:
     compute; a longer prompt is computed in chunks. ``cache`` chooses the prefix
     cache, ``overlap`` the loop. ``seed`` makes the seeds that the scheduler
     gives to requests without one repeatable.
+
+    ``admission`` tells how many requests may share the K/V cache. ``reserve`` lets
+    one in only if its longest answer will fit, as the reference does.
+    ``optimistic`` looks no further than the next ``head_room`` tokens of each
+    answer; if pages run out, the youngest request gives its own back and is
+    computed again later.
     """
 
     prefill_budget: int = 2048
     cache: Literal["radix", "naive"] = "radix"
     overlap: bool = True
     seed: int | None = None
+    admission: Literal["optimistic", "reserve"] = "optimistic"
+    head_room: int = 64
 
 
 @dataclass(frozen=True)

@@ -168,4 +168,5 @@ def _header(args: ServerArgs, info: EngineInfo, eos_token_ids: frozenset[int]) -
         backlog_limit=args.backlog_limit,
         eos_token_ids=sorted(eos_token_ids),
         gaps=list(args.gaps),
+        admission=args.scheduler.admission,
     )

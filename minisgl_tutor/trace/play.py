@@ -249,7 +249,9 @@ def server_args(header: Header, gaps: tuple[str, ...]) -> ServerArgs:
         max_running_req=header.num_slots,
         max_seq_len=header.max_seq_len,
         backlog_limit=header.backlog_limit,
-        scheduler=SchedulerConfig(header.prefill_budget, header.cache, header.overlap, seed=0),
+        scheduler=SchedulerConfig(
+            header.prefill_budget, header.cache, header.overlap, seed=0, admission=header.admission
+        ),
         gaps=gaps,
     )
 

@@ -54,8 +54,9 @@ def test_every_option_reaches_the_server(launches: Launches, tmp_path: Path) -> 
     options = (
         "--model some/model --host 0.0.0.0 --port 0 --num-tokenizer 4 --device cuda:1 --dtype float32 "
         "--dummy-weight --threads 3 --page-size 1 --num-pages 9 --max-running-requests 5 --max-seq-len 99 "
-        "--backlog-limit 8 --step-ms 2 --prefill-budget 64 --cache naive --no-overlap --seed 11 "
-        f"--gap late-abort --gap early-break --record {record} --record-messages --log-level error --shell"
+        "--backlog-limit 8 --step-ms 2 --prefill-budget 64 --cache naive --admission reserve --no-overlap "
+        f"--seed 11 --gap late-abort --gap early-break --record {record} --record-messages "
+        "--log-level error --shell"
     )
     serve(*options.split())
     assert launches.args == [
@@ -74,7 +75,9 @@ def test_every_option_reaches_the_server(launches: Launches, tmp_path: Path) -> 
             max_seq_len=99,
             backlog_limit=8,
             step_ms=2,
-            scheduler=SchedulerConfig(prefill_budget=64, cache="naive", overlap=False, seed=11),
+            scheduler=SchedulerConfig(
+                prefill_budget=64, cache="naive", overlap=False, seed=11, admission="reserve"
+            ),
             gaps=("early-break", "late-abort"),
             record=str(record),
             record_messages=True,

@@ -35,6 +35,13 @@ def test_lines_come_back_by_time(tmp_path):
     assert read_recording(path) == Recording(HEADER, [sooner, later])
 
 
+def test_a_recording_that_names_no_admission_was_made_with_reserve(tmp_path):
+    line = encode_line(HEADER)
+    before = line.replace(b',"admission":"reserve"', b"")
+    assert before != line
+    assert read_recording(written(tmp_path / "r", before)).header == HEADER
+
+
 def test_a_torn_last_line_is_left_out(tmp_path):
     path = written(tmp_path / "r", encode_line(HEADER), encode_line(ArriveLine(1, [], [])), b'{"kind":"arr')
     assert read_recording(path).lines == [ArriveLine(1, [], [])]

@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import importlib.util
+import logging
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import numpy as np
 import pytest
 
-from minisgl_tutor.engine.base import EngineInfo, ForwardBatch
+from minisgl_tutor.engine.base import EngineError, EngineInfo, ForwardBatch
 from minisgl_tutor.links import MemoryChannel, MemoryPull, MemoryPush
 from minisgl_tutor.message import AbortBackendMsg, DetokenizeMsg, SamplingParams, UserMsg
 from minisgl_tutor.message.codec import Single
+from minisgl_tutor.scheduler.prefix import IntegrityError
 from minisgl_tutor.scheduler.scheduler import Scheduler
 from minisgl_tutor.server.config import SchedulerConfig
 
 EOS = 2
+FUZZ = Path(__file__).parents[2] / "scripts" / "fuzz_scheduler.py"
 
 
 class Step:
@@ -155,3 +162,33 @@ def ends_of() -> Callable[[list[Single], int], list[str | None]]:
 @pytest.fixture
 def as_ids() -> Callable[[list[int]], np.ndarray]:
     return lambda tokens: np.array(tokens, np.int32)
+
+
+@pytest.fixture(scope="module")
+def fuzz() -> Iterator[ModuleType]:
+    """The script that plays random schedules."""
+    spec = importlib.util.spec_from_file_location("fuzz_scheduler", FUZZ)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    spec.loader.exec_module(module)
+    # Duplicates and stray messages are logged as errors; there are many of them.
+    logger = logging.getLogger("minisgl_tutor.scheduler.scheduler")
+    logger.setLevel(logging.CRITICAL)
+    yield module
+    logger.setLevel(logging.NOTSET)
+    del sys.modules[spec.name]
+
+
+@pytest.fixture
+def faults(fuzz: ModuleType) -> Callable[..., Iterator[Exception]]:
+    """What random schedules find wrong with a class of schedulers."""
+
+    def faults(broken: type[Scheduler], check_books: bool = True) -> Iterator[Exception]:
+        for seed in range(600):
+            try:
+                fuzz.Fuzz(seed, broken, check_books).play()
+            except (fuzz.Wrong, IntegrityError, EngineError, KeyError, ValueError, AssertionError) as error:
+                yield error
+
+    return faults

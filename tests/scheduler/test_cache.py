@@ -17,12 +17,59 @@ def compute(req: Req, length: int) -> None:
     req.drain(length)
 
 
-def test_admission_sets_aside_all_that_a_request_can_need() -> None:
+def test_admission_gives_the_pages_of_the_prompt_and_sets_the_others_aside() -> None:
     manager = CacheManager(10, 4, RadixCache(4))
     req = make_req([1] * 9, max_tokens=8)
     assert manager.admit(req)
     # The last of the 17 tokens is never fed back, so 16 positions need K/V.
-    assert (req.reserved, req.pages, manager.available) == (4, [], 6)
+    assert (len(req.pages), req.rest, req.reserved, manager.available) == (3, 1, 1, 6)
+
+
+def test_an_optimistic_admission_sets_no_more_than_the_head_room_aside() -> None:
+    manager = CacheManager(10, 4, RadixCache(4), head_room=2)
+    long, short = make_req([1] * 9, max_tokens=100), make_req([2] * 4, max_tokens=5)
+    assert manager.admit(long)
+    assert (len(long.pages), long.rest, long.reserved) == (3, 24, 2)
+    assert manager.admit(short)
+    assert (len(short.pages), short.rest, short.reserved) == (1, 1, 1)
+    assert (manager.reserved, manager.available) == (3, 3)
+    assert manager.grow(long, 20)
+    # Two pages on, it still looks two further ahead.
+    assert (long.rest, long.reserved, manager.available) == (22, 2, 1)
+    assert not manager.admit(make_req([3] * 4, max_tokens=5))
+
+
+def test_an_optimistic_admission_leaves_a_page_for_each_that_can_need_one() -> None:
+    manager = CacheManager(6, 1, NaiveCache(), head_room=1)
+    reqs = [make_req([uid], max_tokens=9, uid=uid) for uid in range(4)]
+    assert [manager.admit(req) for req in reqs] == [True, True, True, False]
+    assert all(manager.grow(req, 2) for req in reqs[:3])
+    assert manager.available == -3
+
+
+def test_growing_without_room_changes_nothing() -> None:
+    manager = CacheManager(3, 2, RadixCache(2), head_room=1)
+    req = make_req([1, 2], max_tokens=9)
+    assert manager.admit(req)
+    assert not manager.grow(req, 8)
+    assert (len(req.pages), req.rest, len(manager.free_pages)) == (1, 4, 2)
+    assert manager.grow(req, 6)
+    assert manager.room == 0
+    assert manager.grow(req, 6)
+    assert not manager.grow(req, 7)
+
+
+def test_a_prompt_is_shared_even_if_pages_are_lacking() -> None:
+    """What only becomes shared takes nothing from anybody."""
+    manager = CacheManager(5, 1, RadixCache(1), head_room=1)
+    one, two = make_req([1, 2], 9), make_req([3], 9)
+    for req in (one, two):
+        assert manager.admit(req)
+        compute(req, req.prompt_len)
+    assert manager.grow(two, 3)
+    assert manager.available < 0
+    manager.keep_prefix(one)
+    assert len(manager.prefix_cache.path(one.prefix)) == 2
 
 
 def test_a_request_that_does_not_fit_changes_nothing() -> None:
@@ -49,10 +96,9 @@ def test_pages_come_from_what_is_reserved_as_positions_are_needed() -> None:
     manager = CacheManager(10, 4, NaiveCache())
     req = make_req([1] * 6, max_tokens=7)
     manager.admit(req)
-    manager.grow(req, 3)
-    assert (len(req.pages), req.reserved) == (1, 2)
-    manager.grow(req, 4)
-    assert (len(req.pages), req.reserved) == (1, 2)
+    assert (len(req.pages), req.reserved) == (2, 1)
+    manager.grow(req, 8)
+    assert (len(req.pages), req.reserved) == (2, 1)
     manager.grow(req, 12)
     assert (len(req.pages), req.reserved, manager.reserved) == (3, 0, 0)
     assert len(set(req.pages)) == 3

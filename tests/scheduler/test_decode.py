@@ -26,6 +26,27 @@ def test_runnable_means_that_a_step_can_be_launched(make_rig: Any) -> None:
     assert rig.scheduler.busy
 
 
+def test_the_oldest_get_the_last_pages(make_rig: Any) -> None:
+    rig = make_rig(page_size=1, num_pages=20, overlap=False)
+    for uid in range(3):
+        rig.send(uid, 3, max_tokens=4)
+    rig.round()
+    assert not rig.scheduler.decode_manager.lacks_pages
+    rig.scheduler.cache_manager.free_pages = rig.scheduler.cache_manager.free_pages[:2]
+    assert rig.scheduler.decode_manager.lacks_pages
+    assert rig.scheduler.decode_manager.youngest.uid == 2
+    assert [req.uid for req in rig.scheduler.decode_manager.schedule_next_batch().reqs] == [0, 1]
+
+
+def test_pages_that_a_row_has_already_are_not_lacking(make_rig: Any) -> None:
+    rig = make_rig(page_size=4, overlap=False)
+    for uid in range(3):
+        rig.send(uid, 3, max_tokens=6)
+    rig.round()
+    rig.scheduler.cache_manager.free_pages.clear()
+    assert not rig.scheduler.decode_manager.lacks_pages
+
+
 def test_abort_req_takes_one_and_keeps_the_order_of_the_others(make_rig: Any) -> None:
     rig = make_rig()
     for uid in (4, 2, 9):

@@ -44,12 +44,17 @@ def forget_reservation(scheduler: Scheduler) -> None:
 
 def promise_too_much(scheduler: Scheduler) -> None:
     running(scheduler).reserved += 100
+    running(scheduler).rest += 100
     running(scheduler).max_len += 400
     scheduler.cache_manager.reserved += 100
 
 
 def forget_own_reservation(scheduler: Scheduler) -> None:
     running(scheduler).reserved -= 1
+
+
+def forget_rest(scheduler: Scheduler) -> None:
+    running(scheduler).rest -= 1
 
 
 def run_past_pages(scheduler: Scheduler) -> None:
@@ -66,6 +71,16 @@ def forget_request(scheduler: Scheduler) -> None:
 
 def end_without_leaving(scheduler: Scheduler) -> None:
     running(scheduler).ended = True
+
+
+def retract_nothing(scheduler: Scheduler) -> None:
+    running(scheduler).retracted = True
+    running(scheduler).in_flight = 0
+    scheduler.last_data = None
+
+
+def take_turns_otherwise(scheduler: Scheduler) -> None:
+    scheduler.decode_manager.running = dict(reversed(scheduler.decode_manager.running.items()))
 
 
 def drain_nothing(scheduler: Scheduler) -> None:
@@ -93,18 +108,22 @@ def drop_request_in_flight(scheduler: Scheduler) -> None:
         (free_slot_in_use, r"slot \d+ is free and used by request 0 at once"),
         (forget_reservation, r"pages are reserved, counted as"),
         (promise_too_much, r"pages are reserved: \d+ too many"),
-        (forget_own_reservation, r"but may come to need 8$"),
+        (forget_own_reservation, r"has 4 of 5 pages reserved"),
+        (forget_rest, r"but may come to need 8$"),
         (run_past_pages, r"pages for \d+ positions"),
         (miscount_steps, r"counts 2 steps in flight wrongly"),
         (forget_request, r"await a terminal reply"),
         (end_without_leaving, r"has ended but is still queued"),
+        (retract_nothing, r"retracted but still running"),
+        (take_turns_otherwise, r"requests \[0, 1\] arrived in this order"),
         (drain_nothing, r"draining without a step in flight"),
         (drop_request_in_flight, r"uses a request that holds nothing any more"),
     ],
 )
 def test_damage_is_noticed(make_rig: Any, damage: Callable[[Scheduler], None], message: str) -> None:
-    rig = make_rig(overlap=True)
+    rig = make_rig(overlap=True, admission="reserve")
     rig.send(0, 10, max_tokens=20)
+    rig.send(1, 5, max_tokens=9)
     rig.round(3)
     damage(rig.scheduler)
     with pytest.raises(IntegrityError, match=message):
