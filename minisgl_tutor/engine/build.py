@@ -45,7 +45,10 @@ def build_engine(args: ServerArgs) -> TorchEngine:
     max_seq_len = sequence_limit(args, config)
 
     ops = gpu_ops() if device.type == "cuda" else None
-    decoder = Decoder(config, max_seq_len + 1, dtype, device, ops)
+    try:
+        decoder = Decoder(config, max_seq_len + 1, dtype, device, ops)
+    except torch.OutOfMemoryError:
+        raise ModelError(f"The weights of {model_dir} do not fit into the memory of this GPU.") from None
     if args.dummy_weight:
         dummy_weights(decoder)
     else:

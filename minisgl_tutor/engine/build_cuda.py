@@ -65,7 +65,7 @@ def build_cuda_engine(
         engine.warm_up()
         if decode is not None:
             engine.capture(decode, max_rows)
-    except torch.cuda.OutOfMemoryError:
+    except torch.OutOfMemoryError:
         raise ModelError(
             "The GPU's memory does not suffice; give a lower --memory-ratio or fewer --num-pages."
         ) from None

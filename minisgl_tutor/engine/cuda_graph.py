@@ -19,18 +19,8 @@ from torch import Tensor
 from ..attention.base import AttentionPlan, DecodeBackend, DecodeStep
 from ..models.decoder import Decoder
 from .base import ForwardBatch
-from .gumbel import draw, effective_temperatures
-
-# The fields of the buffer, each with one int32 a row; behind them the number of real rows.
-SLOT, CACHED, NEW_PAGE, TEMPERATURE, SEED_LOW, SEED_HIGH, FIELDS = range(7)
-
-NO_PAGE = -1
-
-
-def capture_sizes(max_rows: int) -> list[int]:
-    """The numbers of rows that graphs are captured for: dense where a step is short, then every eighth."""
-    sizes = {1, 2, 4, *range(8, max_rows + 1, 8), max_rows}
-    return sorted(size for size in sizes if 0 < size <= max_rows)
+from .gumbel import draw
+from .packed_rows import FIELDS, NEW_PAGE, NO_PAGE, SLOT, TEMPERATURE, RowPacker, capture_sizes, packed_length
 
 
 @dataclass(frozen=True)
@@ -72,7 +62,7 @@ class DecodeGraphs:
         self.backend = backend
         self.tables = tables
         self.sizes = capture_sizes(max_rows)
-        self._row_of_slot = np.full(tables.spare_slot + 1, -1, np.int64)
+        self._packer = RowPacker(tables.spare_slot, tables.page_size)
         self._graphs = dict(self._capture_all())
 
     def covers(self, batch: ForwardBatch) -> bool:
@@ -87,12 +77,13 @@ class DecodeGraphs:
         """
         rows = len(batch.slots)
         size = next(size for size in self.sizes if size >= rows)
-        new_pages = self._new_pages(batch)
+        new_pages = self._packer.new_pages(batch)
         if new_pages is None:
             return None
         captured = self._graphs[size]
-        buffer = torch.empty(FIELDS * size + 1, dtype=torch.int32, pin_memory=True)
-        self._fill(buffer.numpy(), size, batch, new_pages)
+        # Pinned memory comes from an allocator that keeps it until the copy is done.
+        buffer = torch.empty(packed_length(size), dtype=torch.int32, pin_memory=True)
+        self._packer.pack(buffer.numpy(), size, batch, new_pages)
         captured.inputs.copy_(buffer, non_blocking=True)
         seq_lens = np.ones(size, np.int32)
         seq_lens[:rows] = batch.seq_lens
@@ -100,38 +91,11 @@ class DecodeGraphs:
         captured.graph.replay()
         return captured.logits[:rows], captured.tokens[:rows]
 
-    def _new_pages(self, batch: ForwardBatch) -> np.ndarray | None:
-        pages = np.full(len(batch.slots), NO_PAGE, np.int32)
-        update = batch.table_update
-        if len(update.slots):
-            self._row_of_slot[batch.slots] = np.arange(len(batch.slots))
-            rows = self._row_of_slot[update.slots]
-            self._row_of_slot[batch.slots] = -1
-            opened = batch.cached_lens[rows] // self.tables.page_size
-            if (rows < 0).any() or (update.columns != opened).any():
-                return None
-            pages[rows] = update.pages
-        return pages
-
-    def _fill(self, buffer: np.ndarray, size: int, batch: ForwardBatch, new_pages: np.ndarray) -> None:
-        rows = len(batch.slots)
-        fields = buffer[:-1].reshape(FIELDS, size)
-        fields[:, rows:] = 0
-        fields[SLOT, rows:] = self.tables.spare_slot
-        fields[NEW_PAGE, rows:] = NO_PAGE
-        fields[SLOT, :rows] = batch.slots
-        fields[CACHED, :rows] = batch.cached_lens
-        fields[NEW_PAGE, :rows] = new_pages
-        fields[TEMPERATURE, :rows] = effective_temperatures(batch.sampling).view(np.int32)
-        seeds = np.ascontiguousarray(batch.sampling.seeds).view(np.int32).reshape(-1, 2)
-        fields[SEED_LOW : SEED_HIGH + 1, :rows] = seeds.T
-        buffer[-1] = rows
-
     def _capture_all(self) -> Iterable[tuple[int, Captured]]:
         pool = None
         # The largest first: the others then live in its memory.
         for size in reversed(self.sizes):
-            inputs = torch.zeros(FIELDS * size + 1, dtype=torch.int32, device=self.tables.page_table.device)
+            inputs = torch.zeros(packed_length(size), dtype=torch.int32, device=self.tables.page_table.device)
             fields = inputs[:-1].view(FIELDS, size)
             fields[SLOT] = self.tables.spare_slot
             fields[NEW_PAGE] = NO_PAGE
@@ -152,7 +116,7 @@ class DecodeGraphs:
         fields = inputs[:-1].view(FIELDS, size)
         seq_lens = torch.empty(size, dtype=torch.int32, device=device)
         input_ids, positions, locations, seeds = torch.empty(4, size, dtype=torch.int64, device=device)
-        _open_rows[(size,)](
+        open_rows[(size,)](
             inputs,
             size,
             tables.page_table,
@@ -172,14 +136,14 @@ class DecodeGraphs:
         logits = self.model.forward(input_ids, positions, self.backend, plan, emitting=None)
         tokens = torch.empty(size, dtype=torch.int32, device=device)
         draw(logits, fields[TEMPERATURE].view(torch.float32), seeds, seq_lens, tokens)
-        _keep_tokens[(size,)](
+        keep_tokens[(size,)](
             tokens, fields[SLOT], seq_lens, tables.token_pool, tables.token_pool.shape[1], num_warps=1
         )
         return plan, logits, tokens
 
 
 @triton.jit
-def _open_rows(
+def open_rows(
     inputs: tl.tensor,
     size: tl.tensor,
     page_table: tl.tensor,
@@ -211,7 +175,7 @@ def _open_rows(
 
 
 @triton.jit
-def _keep_tokens(
+def keep_tokens(
     tokens: tl.tensor, slots: tl.tensor, seq_lens: tl.tensor, token_pool: tl.tensor, tokens_per_row: tl.tensor
 ) -> None:
     row = tl.program_id(0)

@@ -17,6 +17,7 @@ import triton.language as tl
 from torch import Tensor
 
 from .base import SamplingBatch
+from .packed_rows import effective_temperatures
 from .sample import kept
 from .transfer import to_device
 
@@ -89,11 +90,6 @@ class GumbelArgs:
     seeds: Tensor
     positions: Tensor
     filters: Filters | None
-
-
-def effective_temperatures(batch: SamplingBatch) -> np.ndarray:
-    """Temperatures, with 0 also for rows whose top-k leaves one token."""
-    return np.where(batch.top_ks == 1, 0, batch.temperatures).astype(np.float32)
 
 
 def find_filtered(batch: SamplingBatch, rows: np.ndarray, vocab_size: int) -> Filters | None:
