@@ -1,6 +1,17 @@
-"""``python -m minisgl_tutor``: the same as the command ``minisgl-tutor``."""
+"""The program, as ``minisgl-tutor`` and as ``python -m minisgl_tutor``."""
 
-from .cli.main import main
+import sys
+
+
+def run() -> None:
+    """Ctrl+C while the program is still being loaded ends it as quietly as later."""
+    try:
+        from .cli.main import main
+
+        main()
+    except KeyboardInterrupt:
+        sys.exit(130)
+
 
 if __name__ == "__main__":
-    main()
+    run()

@@ -8,6 +8,7 @@ seconds to take it, then the workers end. A second signal cuts that short.
 from __future__ import annotations
 
 import asyncio
+import errno
 import logging
 import multiprocessing
 import signal
@@ -15,6 +16,7 @@ import socket
 import sys
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager, suppress
+from typing import Any
 
 import uvicorn
 from fastapi import FastAPI
@@ -28,6 +30,7 @@ from .api_server import create_app, fresh_stamp
 from .build import build_frontend
 from .children import Children, how_it_ended
 from .config import ServerArgs
+from .files import allow_files
 from .frontend import FrontendManager
 from .port import bind_port, listen, url_of
 from .signals import StopSignals
@@ -61,6 +64,7 @@ def run_api_server(
     """
     multiprocessing.current_process().name = PARENT_NAME
     setproctitle(PARENT_NAME)
+    allow_files()
     with (
         StopSignals() as signals,
         bind_port(server_args.host, server_args.port) as sock,
@@ -129,6 +133,7 @@ class ApiProcess:
         self._greeting = greeting
         self._shell = shell
         self._status = 0
+        self._out_of_files = False
         self._http = _Uvicorn(app)
 
     async def serve(self, sock: socket.socket) -> int:
@@ -143,6 +148,7 @@ class ApiProcess:
         """
         listen(sock)
         loop = asyncio.get_running_loop()
+        loop.set_exception_handler(self._on_loop_error)
         serving = asyncio.create_task(self._http.serve(sockets=[sock]), name="http")
         loop.add_reader(self._signals.fileno(), self._on_signal, serving)
         for sentinel, worker in self._children.sentinels.items():
@@ -154,6 +160,15 @@ class ApiProcess:
         await asyncio.gather(greeting, return_exceptions=True)
         await self._state.close()
         return self._status
+
+    def _on_loop_error(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+        """asyncio tells of a client that finds no file left thousands of times a second; once is enough."""
+        error = context.get("exception")
+        if not isinstance(error, OSError) or error.errno not in (errno.EMFILE, errno.ENFILE):
+            loop.default_exception_handler(context)
+        elif not self._out_of_files:
+            self._out_of_files = True
+            logger.error("%s: new clients wait until others leave; `ulimit -n` allows more", error.strerror)
 
     def _on_signal(self, serving: asyncio.Task[None]) -> None:
         for number in self._signals.take():

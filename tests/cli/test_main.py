@@ -4,10 +4,12 @@ import errno
 import subprocess
 import sys
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
 from minisgl_tutor import __version__
+from minisgl_tutor.__main__ import run
 from minisgl_tutor.cli import main as main_module
 from minisgl_tutor.cli.main import main
 
@@ -68,6 +70,18 @@ def test_verbose_shows_all_of_it(monkeypatch: pytest.MonkeyPatch, capsys: pytest
     monkeypatch.setattr(main_module, "app", broken)
     assert status_of("doctor", "--verbose") == 1
     assert "Traceback" in capsys.readouterr().err
+
+
+def test_ctrl_c_while_the_program_is_being_loaded(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Interrupted(ModuleType):
+        @property
+        def main(self) -> object:
+            raise KeyboardInterrupt
+
+    monkeypatch.setitem(sys.modules, "minisgl_tutor.cli.main", Interrupted("minisgl_tutor.cli.main"))
+    with pytest.raises(SystemExit) as ended:
+        run()
+    assert ended.value.code == 130
 
 
 @pytest.mark.parametrize("number", [errno.ENOSPC, errno.EDQUOT])
