@@ -24,6 +24,7 @@ def check(
     from ..exercises.sentences import say
     from ..exercises.workspace import Workspace, WorkspaceError, shown
     from .fail import fail
+    from .program import program
 
     try:
         exercise = resolve(name)
@@ -40,7 +41,7 @@ def check(
     from ..exercises.verdict import Exit
 
     chosen = secrets.randbelow(1_000_000) if seed is None else seed
-    verdict = check_lifecycle(file, chosen, Place(exercise.name, workspace.failures))
+    verdict = check_lifecycle(file, chosen, Place(exercise.name, workspace.failures, program()))
     for line in verdict.lines:
         typer.echo(line)
     if verdict.exit is Exit.RIGHT:

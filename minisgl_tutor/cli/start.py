@@ -15,6 +15,7 @@ def start(name: Annotated[str, typer.Argument(metavar="EXERCISE", help="exercise
     from ..exercises.sentences import say
     from ..exercises.workspace import Workspace, WorkspaceError, shown
     from .fail import fail
+    from .program import program
 
     try:
         exercise = resolve(name)
@@ -26,4 +27,4 @@ def start(name: Annotated[str, typer.Argument(metavar="EXERCISE", help="exercise
         fail(say("no-write", path=error.path, reason=error.reason))
     file = shown(workspace.file(exercise))
     typer.echo(say("started", file=file, text=exercise.task) if new else say("kept-yours", file=file))
-    typer.echo(say("next", exercise=exercise.name))
+    typer.echo(say("next", program=program(), exercise=exercise.name))

@@ -36,10 +36,14 @@ NOT_TRACED = (Fault.STUCK, Fault.POLLS, Fault.THREAD)
 
 @dataclass(frozen=True)
 class Place:
-    """Where a failing schedule's recording goes. ``exercise`` is the name of the exercise."""
+    """Where a failing schedule's recording goes. ``exercise`` is the name of the exercise.
+
+    ``program`` is how a reader starts the command that traces it, quoted for a shell.
+    """
 
     exercise: str
     failures: Path
+    program: str = "minisgl-tutor"
 
     def recording(self, check: Check) -> Path:
         return self.failures / f"{self.exercise}-{check}.jsonl"
@@ -155,10 +159,10 @@ class _Checking:
             _titled(job.recording, f"{self._place.exercise}, {first.check}").write(path)
         except OSError as error:
             return say("no-write", path=path, reason=error.strerror)
-        words = ["minisgl-tutor", "trace", shown(path), "--frontend", shown(self._file)]
+        words = ["trace", shown(path), "--frontend", shown(self._file)]
         words += ["--from-step", str(_step(answer.steps, first))]
         words += ["--spec-version", job.spec] if job.spec != "2.3" else []
-        return shlex.join(words)
+        return f"{self._place.program} {shlex.join(words)}"
 
 
 def _scorer() -> Scorer:

@@ -107,7 +107,7 @@ ENGLISH: Mapping[str, str] = {
     # -- workspace
     "started": "{file} is yours now: a class that serves, with gaps. Its task: {text}",
     "kept-yours": "{file} is there already and stays as it is.",
-    "next": "Change the file, then run: minisgl-tutor check {exercise}",
+    "next": "Change the file, then run: {program} check {exercise}",
     "started-first": "There was no {file}; the starter has been put there, and is judged as it is.",
     "unknown": "there is no exercise {name!r}; there are: {names}",
     "no-write": "{path} cannot be written: {reason}",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import shutil
+import sys
 from pathlib import Path
 
 import pytest
@@ -19,6 +20,8 @@ FOLDER = resolve("7").path
 @pytest.fixture(autouse=True)
 def _in_an_empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PATH", "")
+    monkeypatch.setattr(sys, "argv", ["/opt/tutor/bin/minisgl-tutor"])
 
 
 def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str]:
@@ -35,7 +38,7 @@ def test_start_never_overwrites(capsys: pytest.CaptureFixture[str], tmp_path: Pa
     assert text.splitlines() == [
         "minisgl-exercises/exercise-7.py is yours now: a class that serves, with gaps. "
         "Its task: whatever ends a request, nothing of it may stay behind.",
-        "Change the file, then run: minisgl-tutor check exercise-7",
+        "Change the file, then run: /opt/tutor/bin/minisgl-tutor check exercise-7",
     ]
     file.write_text("mine")
     status, text = run(capsys, "start", "7")
@@ -55,7 +58,7 @@ def test_check_starts_an_exercise_and_says_what_is_wrong(capsys: pytest.CaptureF
     status, text = run(capsys, "check", "5.7", "--seed", "4")
     assert status == 1
     lines = text.splitlines()
-    trace = "minisgl-tutor trace minisgl-exercises/.failures/exercise-7-end-streaming.jsonl"
+    trace = "/opt/tutor/bin/minisgl-tutor trace minisgl-exercises/.failures/exercise-7-end-streaming.jsonl"
     look = re.compile(f"  look       {trace} --frontend minisgl-exercises/exercise-7.py --from-step [0-9]+")
     assert look.fullmatch(lines.pop(6))
     # What never goes does not come back either.
