@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from ..recording import Recording
     from ..server.frontend import FrontendManager
     from ..tokenizer.tokenizer import Tokenizer
@@ -60,6 +62,7 @@ def trace(
         paths = [file] if file is not None else [each.path for each in scenes_of(chapter or 0, scene)]
         wanted = None if not gap else resolve(gap)
         frontend_class = None if frontend is None else _reader_class(frontend)
+        console = None
         for path in paths:
             recording = read_recording(path)
             if fixed:
@@ -82,13 +85,28 @@ def trace(
                 write_play(sys.stdout.buffer, title, result, from_step)
                 sys.stdout.buffer.flush()
             else:
-                from rich.console import Console
-
                 from ..views.terminal import print_play
 
-                print_play(Console(highlight=False), title, result, from_step)
+                console = console or _console()
+                print_play(console, title, result, from_step)
+        if console is not None and chapter is not None:
+            from ..views.terminal import print_next
+            from .program import program
+
+            print_next(console, program(), chapter, [each.name for each in scenes_of(chapter)])
     except (SceneNotFound, RecordingError, UnknownGap, VirtualTimeError) as error:
         fail(str(error))
+
+
+def _console() -> Console:
+    """Where the steps are printed to, behind a word on how to read them."""
+    from rich.console import Console
+
+    from ..views.terminal import print_legend
+
+    console = Console(highlight=False)
+    print_legend(console)
+    return console
 
 
 def _tokenizer(recording: Recording, given: Path | None) -> Tokenizer:

@@ -27,6 +27,11 @@ class Gap:
     summary: str
     mixins: dict[str, str]
 
+    @property
+    def code(self) -> str:
+        """The file that restores it, below the package."""
+        return f"gaps/{self.name.replace('-', '_')}.py"
+
 
 GAPS: tuple[Gap, ...] = (
     Gap(

@@ -111,10 +111,9 @@ class Auditor:
         if life.left_us is None or life.aborted_us is None or life.aborted_us - life.left_us <= AT_ONCE_US:
             return []
         delay_ms = (life.aborted_us - life.left_us) / 1000
-        note = (
-            f"the abort leaves {delay_ms:.0f} ms after the client did; "
-            f"{life.replies_after_leaving} replies were filed for nobody in between"
-        )
+        count = life.replies_after_leaving
+        filed = "1 reply was" if count == 1 else f"{count} replies were"
+        note = f"the abort leaves {delay_ms:.0f} ms after the client did; {filed} filed for nobody in between"
         return [Finding(life.uid, FRONT, note, "late-abort", ("C5.134", "C5.156"))]
 
     def _backlogs(self, held: Held) -> list[Finding]:

@@ -28,9 +28,13 @@ UNKNOWN = -1
 
 
 class Plan:
-    """The lines of a recording, by what they are for. Requests are the recording's own (``rid``)."""
+    """The lines of a recording, by what they are for. Requests are the recording's own (``rid``).
 
-    def __init__(self, recording: Recording) -> None:
+    Recorded aborts tell when they reached the scheduler only if the play has the
+    ``same_gaps`` as the recorded run: under others it may send them at another time.
+    """
+
+    def __init__(self, recording: Recording, same_gaps: bool) -> None:
         lines = recording.lines
         self._header = recording.header
         self.requests = [line for line in lines if isinstance(line, RequestLine)]
@@ -46,7 +50,7 @@ class Plan:
         for line in lines:
             if isinstance(line, ArriveLine):
                 taken: list[tuple[type, int]] = [(UserMsg, uid) for uid in line.users]
-                taken += [(AbortBackendMsg, uid) for uid in line.aborts]
+                taken += [(AbortBackendMsg, uid) for uid in line.aborts if same_gaps]
                 for rank, (kind, uid) in enumerate(taken):
                     if uid in rids:
                         self.arrivals[kind, rids[uid]] = (line.t, rank)

@@ -9,6 +9,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Any
 
+from ..gaps import GAPS
 from ..message import Message, unwrap
 from ..recording import Header, Recording, RequestLine
 from ..server.config import SchedulerConfig, ServerArgs
@@ -81,7 +82,7 @@ class Player:
         on_step: Callable[[Step], None],
     ) -> None:
         self.result = Play(recording.header, gaps)
-        self._plan = Plan(recording)
+        self._plan = Plan(recording, same_gaps=set(gaps) == set(recording.header.gaps))
         self._tokenizer = tokenizer
         self._frontend_class = frontend_class
         self._spec_version = spec_version
@@ -198,6 +199,9 @@ class Player:
             "gap", finding.component, "", finding.gap or "residue", [finding.uid], note=finding.note
         )
         step.gap, step.claims = finding.gap, list(finding.claims)
+        step.content = [
+            {"summary": gap.summary, "code": gap.code} for gap in GAPS if gap.name == finding.gap
+        ]
         self._stage.tracer.enter(step)
 
     async def _until_quiet(self, driver: asyncio.Task[None]) -> None:

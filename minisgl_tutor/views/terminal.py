@@ -6,6 +6,7 @@ import unicodedata
 from collections.abc import Iterator
 from typing import Any
 
+from rich.cells import chop_cells
 from rich.console import Console
 from rich.rule import Rule
 from rich.text import Text
@@ -17,6 +18,15 @@ from ..trace.tracer import FRONT
 UID_COLOURS = ("cyan", "magenta", "yellow", "green", "blue", "red")
 INDENT = 7
 LONGEST_VALUE = 160
+SOON_US = 1_000
+"""A message that is taken in later than this after it was sent is said to be."""
+
+LEGEND = """\
+A block is a hop: its number, the virtual time, from → to. Below it: the message, the line of code that
+sent it, and what is held once it has been dealt with. ack_map has each request's unread replies, event_map
+says whether its consumer's event is set; other components are shown where they changed. GAP marks what the
+auditor found left behind; C5.158 and the like number the statements of the chapter that describe it.
+"""
 
 
 def print_play(console: Console, title: str, play: Play, from_step: int = 1) -> None:
@@ -30,20 +40,38 @@ def print_play(console: Console, title: str, play: Play, from_step: int = 1) -> 
     print_verdict(console, play)
 
 
+def print_legend(console: Console) -> None:
+    for line in Text(LEGEND.replace("\n", " ").strip(), style="dim").wrap(console, console.width):
+        line.rstrip()
+        console.print(line)
+    console.print()
+
+
+def print_next(console: Console, program: str, chapter: int, scenes: list[str]) -> None:
+    """What a reader of a chapter's scenes may do next."""
+    trace = f"{program} trace --chapter {chapter}"
+    console.print(Text("Next:", style="bold"))
+    console.print(f"  {trace} --fixed", soft_wrap=True)
+    console.print(f"  {trace} --scene NAME     of {', '.join(scenes)}", soft_wrap=True)
+    console.print(f"  {program} start exercise-7", soft_wrap=True)
+
+
 def print_step(console: Console, step: Step) -> None:
     if step.kind == "gap":
         _print_gap(console, step)
         return
     head = Text(f"#{step.number:<5}", style="bold")
-    head.append(f" {step.t_us / 1e6:.6f} s  ", style="dim")
+    head.append(f" {_time(step.t_us)}  ", style="dim")
     head.append(f"{step.source} → {step.target}  ", style="bold")
     head.append_text(_what(step))
     console.print(head)
-    for line in _messages(step):
+    for line in _messages(step, console.width - INDENT):
         _print_below(console, line)
     if step.where:
         place = step.where[0]
         _print_below(console, Text(f"{place.file}:{place.line}  {_callers(step.where)}", style="dim"))
+    if step.arrived_us is not None and step.arrived_us - step.t_us > SOON_US:
+        _print_below(console, Text(f"{step.target} takes it in at {_time(step.arrived_us)}", style="yellow"))
     if step.kind == "message":
         _print_below(console, _front(step.after))
     for component in step.changed():
@@ -62,11 +90,12 @@ def print_verdict(console: Console, play: Play) -> None:
 
 
 def _print_gap(console: Console, step: Step) -> None:
-    line = Text(f"GAP    {step.t_us / 1e6:.6f} s  ", style="bold red")
-    name = f"{step.gap} ({', '.join(step.claims)})" if step.gap else "left behind"
-    line.append(f"{name}: ", style="bold red")
-    line.append(f"uid {step.uids[0]} at {step.source}: {step.note}", style="red")
+    line = Text(f"#{step.number:<5} {_time(step.t_us)}  GAP {step.gap or 'left behind'}", style="bold red")
+    line.append(f"  {', '.join(step.claims)}", style="red")
     console.print(line)
+    _print_below(console, Text(f"uid {step.uids[0]} at {step.source}: {step.note}", style="red"))
+    for known in step.content:
+        _print_below(console, Text(f"{known['code']}: {known['summary']}", style="dim"))
     for component, parts in step.after.items():
         if step.uids[0] in parts and component != FRONT:
             _print_below(console, _component(component, step.after))
@@ -77,6 +106,10 @@ def _print_below(console: Console, text: Text) -> None:
     for line in text.wrap(console, console.width - INDENT):
         line.rstrip()
         console.print(Text(" " * INDENT).append_text(line))
+
+
+def _time(us: int) -> str:
+    return f"{us / 1e6:.6f} s"
 
 
 def _what(step: Step) -> Text:
@@ -100,13 +133,13 @@ def _what(step: Step) -> Text:
     return text
 
 
-def _messages(step: Step) -> Iterator[Text]:
-    """What moved, one line for each message."""
+def _messages(step: Step, width: int) -> Iterator[Text]:
+    """What moved, one text for each message; an event is cut where the line ends, as it has no words."""
     for content in step.content:
         if step.title == "request":
             yield Text(_shortened(content["body"]))
         elif step.title == "chunk":
-            yield Text(_event(content["text"]))
+            yield from (Text(line) for line in chop_cells(_event(content["text"]), width))
         elif step.kind != "client":
             line = Text(f"uid={content['uid']} ", style=_colour(content["uid"]))
             if content["type"] != step.title:
@@ -117,10 +150,9 @@ def _messages(step: Step) -> Iterator[Text]:
 
 def _event(text: str) -> str:
     """An event without what is the same in every one of its stream."""
-    head, choices, rest = text.strip().partition('"choices":')
+    head, choices, rest = text.strip().replace(',"logprobs":null', "").partition('"choices":')
     cut = choices and head.startswith("data: {")
-    shown = f"data: {{…{choices}{rest}" if cut else text.strip()
-    return _shortened(shown).replace("data: ", "data:\u00a0")  # no line ends behind "data:"
+    return _shortened(f"data: {{…{choices}{rest}" if cut else f"{head}{choices}{rest}")
 
 
 def _callers(where: list[Location]) -> str:
