@@ -10,6 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from .fail import fail
+from .install import need_engine
 
 bench = typer.Typer(help="Measure what this machine reaches.", no_args_is_help=True)
 
@@ -26,7 +27,10 @@ def offline(
         typer.Option(metavar="PATH_OR_ID", help="As for serve; without it, the small model that ships."),
     ] = None,
     dummy_weight: Annotated[bool, typer.Option("--dummy-weight", help="Random weights.")] = False,
-    device: Annotated[str, typer.Option(help="Where the model runs.")] = "cuda",
+    device: Annotated[
+        str | None,
+        typer.Option(help="Where the model runs.", show_default="the GPU if torch sees one, else cpu"),
+    ] = None,
     dtype: Annotated[str, typer.Option(help="bfloat16 or float32.")] = "bfloat16",
     attn: Annotated[str, typer.Option(help="auto, fi, triton or sdpa; or two, for prefill,decode.")] = "auto",
     page_size: Annotated[int, typer.Option(min=1, max=256, help="Tokens in one page.")] = 64,
@@ -34,7 +38,10 @@ def offline(
     cuda_graph_max_bs: Annotated[int, typer.Option(min=0, help="Largest captured step; 0: none.")] = 256,
     overlap: Annotated[bool, typer.Option("--overlap/--no-overlap", help="As for serve.")] = True,
     prefill_budget: Annotated[int, typer.Option(min=1, help="Prompt tokens in one step.")] = 16_384,
-    max_seq_len: Annotated[int, typer.Option(min=2, help="Tokens of one request.")] = 4096,
+    max_seq_len: Annotated[
+        int | None,
+        typer.Option(min=2, help="Tokens of one request.", show_default="4096, or what the model can"),
+    ] = None,
     sequences: Annotated[int, typer.Option(min=1, help="Sequences, all at once.")] = 256,
     max_input: Annotated[int, typer.Option(min=100, help="Longest input.")] = 1024,
     max_output: Annotated[int, typer.Option(min=100, help="Longest output.")] = 1024,
@@ -48,9 +55,12 @@ def offline(
 
     256 sequences, 100 to 1024 tokens in and out, lengths drawn with seed 0.
     """
+    need_engine("generating text")
     from ..engine.process import prepare_process
 
     prepare_process(None)
+    import torch
+
     from ..bench.offline import draw_workload, measure, report
     from ..llm import LLM
     from ..models.config import load_model_config
@@ -58,21 +68,24 @@ def offline(
     from ..models.resolve import resolve_model
     from ..server.config import SchedulerConfig
 
+    try:
+        config = load_model_config(resolve_model(model, dtype))
+    except ModelError as error:
+        fail(str(error), status=1)
     options: dict[str, Any] = {
-        "device": device,
+        "device": device or ("cuda" if torch.cuda.is_available() else "cpu"),
         "dtype": dtype,
         "dummy_weight": dummy_weight,
         "attn": attn,
         "page_size": page_size,
         "memory_ratio": memory_ratio,
         "cuda_graph_max_bs": cuda_graph_max_bs,
-        "max_seq_len": max_seq_len,
+        "max_seq_len": max_seq_len or min(4096, config.max_positions),
         "max_running_req": sequences,
     }
     scheduler = SchedulerConfig(prefill_budget=prefill_budget, overlap=overlap, seed=0)
     try:
         llm = LLM(model, scheduler=scheduler, **options)
-        config = load_model_config(resolve_model(model, dtype))
     except ModelError as error:
         fail(str(error), status=1)
     workload = draw_workload(sequences, max_input, max_output)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -12,6 +11,7 @@ import typer
 from ..gaps.registry import UnknownGap, resolve
 from ..server.config import SchedulerConfig, ServerArgs
 from .fail import fail
+from .install import need_engine
 
 MODEL = "Model"
 SCHEDULER = "Scheduler and memory"
@@ -244,7 +244,7 @@ def serve(
         record_messages=record_messages,
         log_level=_log_level(log_level, bool(context.obj), shell),
     )
-    _need_engine()
+    need_engine("serving a model")
     from ..server.errors import StartError
     from ..server.launch import launch_server
 
@@ -283,11 +283,3 @@ def _writable(file: Path | None) -> str | None:
             f"{file} cannot be written: {error.strerror}", param_hint="--record"
         ) from None
     return str(file)
-
-
-def _need_engine() -> None:
-    if find_spec("torch") is None:
-        fail(
-            "serving a model needs torch, which is not installed; run: pip install 'minisgl-tutor[engine]'",
-            status=1,
-        )

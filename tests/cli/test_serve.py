@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from minisgl_tutor.cli.install import install_command
 from minisgl_tutor.cli.main import main
 from minisgl_tutor.gaps import REFERENCE
 from minisgl_tutor.server import launch
@@ -32,7 +33,7 @@ class Launches:
 @pytest.fixture
 def launches(monkeypatch: pytest.MonkeyPatch) -> Launches:
     fake = Launches()
-    monkeypatch.setattr("minisgl_tutor.cli.serve.find_spec", lambda name: name)
+    monkeypatch.setattr("minisgl_tutor.cli.install.find_spec", lambda name: name)
     monkeypatch.setattr(launch, "launch_server", fake)
     return fake
 
@@ -142,6 +143,6 @@ def test_a_server_that_cannot_start_is_one_sentence(
 def test_a_light_install_is_told_how_to_serve(
     launches: Launches, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("minisgl_tutor.cli.serve.find_spec", lambda name: None)
+    monkeypatch.setattr("minisgl_tutor.cli.install.find_spec", lambda name: None)
     assert serve() == 1
-    assert "pip install 'minisgl-tutor[engine]'" in capsys.readouterr().err
+    assert capsys.readouterr().err.endswith(f"; run: {install_command('engine')}\n")
