@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import shutil
 import sys
 from contextlib import closing, suppress
 from typing import TYPE_CHECKING, Annotated
@@ -9,10 +11,12 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from .fail import fail
+from .wrap import Wrap
 
 if TYPE_CHECKING:
     from .conversation import Conversation
 
+COMMAND = re.compile(r"/\w*(?!\S)")
 DEFAULT_URL = "http://127.0.0.1:1919"
 
 
@@ -66,6 +70,8 @@ def _converse(conversation: Conversation) -> None:
             return
         if line == "/new":
             conversation.forget()
+        elif COMMAND.match(line):
+            typer.echo(f"{line} is not a command; /new starts anew, /exit ends", err=True)
         elif line:
             try:
                 _answer(conversation, line)
@@ -78,9 +84,11 @@ def _converse(conversation: Conversation) -> None:
 
 
 def _answer(conversation: Conversation, question: str) -> None:
+    # A file or a pipe gets the text as it came.
+    wrap = Wrap(shutil.get_terminal_size().columns) if sys.stdout.isatty() else None
     with closing(conversation.ask(question)) as pieces:
         for piece in pieces:
-            print(piece, end="", flush=True)
-    print()
+            print(wrap.feed(piece) if wrap else piece, end="", flush=True)
+    print(wrap.end() if wrap else "")
     if conversation.finish_reason == "length":
         typer.echo("[cut off at its limit; --max-tokens allows longer answers]", err=True)

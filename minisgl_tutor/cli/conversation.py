@@ -10,6 +10,8 @@ from typing import Any
 
 import httpx
 
+from .program import program
+
 LOOPBACK = {"127.0.0.1", "localhost", "::1"}
 CONNECT_TIMEOUT_S = 5.0
 SILENCE_TIMEOUT_S = 300.0
@@ -130,7 +132,7 @@ def _explained(url: str) -> Iterator[None]:
         yield
     except (httpx.ConnectError, httpx.ConnectTimeout):
         raise ChatError(
-            f"no server answers at {url}; start one with `minisgl-tutor serve`, or give another --url"
+            f"no server answers at {url}; start one with `{program()} serve`, or give another --url"
         ) from None
     except (httpx.InvalidURL, httpx.UnsupportedProtocol):
         raise ChatError(f"{url!r} is not an address such as http://127.0.0.1:1919") from None

@@ -109,6 +109,29 @@ def test_a_conversation_sends_what_was_said_until_it_starts_anew(
     ]
 
 
+def test_an_unknown_command_is_not_a_question(
+    script: Script, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    script.answer("yes")
+    lines(monkeypatch, "/help", "/new it", "/usr/lib holds what?")
+    assert chat("--url", script.url) == 0
+    assert [body["messages"][0]["content"] for body in script.bodies] == ["/usr/lib holds what?"]
+    assert capsys.readouterr().err.splitlines() == [
+        "/help is not a command; /new starts anew, /exit ends",
+        "/new it is not a command; /new starts anew, /exit ends",
+    ]
+
+
+def test_a_terminal_gets_lines_broken_between_words(
+    script: Script, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    script.answer("so tha", "t each st", "ep")
+    monkeypatch.setenv("COLUMNS", "10")
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    assert chat("--url", script.url, "?") == 0
+    assert capsys.readouterr().out == "so that\neach step\n"
+
+
 def test_the_end_of_input_and_ctrl_c_at_the_prompt(script: Script, monkeypatch: pytest.MonkeyPatch) -> None:
     lines(monkeypatch, KeyboardInterrupt)
     assert chat("--url", script.url) == 0
