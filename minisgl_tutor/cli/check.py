@@ -30,8 +30,8 @@ def check(
         exercise = resolve(name)
         workspace = Workspace.find(Path.cwd())
         file = workspace.file(exercise)
-        if workspace.start(exercise):
-            typer.echo(say("started-first", file=shown(file)))
+        new = workspace.start(exercise)
+        typer.echo(say("started-first" if new else "judging", file=shown(file)))
     except UnknownExercise as error:
         fail(str(error))
     except WorkspaceError as error:
@@ -40,16 +40,21 @@ def check(
     from ..exercises.checker import Place, check_lifecycle
     from ..exercises.verdict import Exit
 
+    digest = workspace.digest(exercise)
     chosen = secrets.randbelow(1_000_000) if seed is None else seed
     verdict = check_lifecycle(file, chosen, Place(exercise.name, workspace.failures, program()))
     for line in verdict.lines:
         typer.echo(line)
+    if verdict.exit is Exit.NOT_YET:
+        typer.echo(say("asked", text=shown(workspace.texts(exercise)[0])))
     if verdict.exit is Exit.RIGHT:
+        solutions, wrong = (shown(exercise.path / folder) for folder in ("solutions", "wrong"))
+        typer.echo(say("designs", solutions=solutions, wrong=wrong))
         damaged = workspace.set_aside_damage()
         if damaged is not None:
             typer.echo(say("damaged", kept=damaged))
         try:
-            workspace.pass_(exercise)
+            workspace.pass_(exercise, digest)
         except WorkspaceError as error:
             typer.echo(say("no-write", path=error.path, reason=error.reason), err=True)
     raise typer.Exit(verdict.exit)

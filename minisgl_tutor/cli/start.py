@@ -8,7 +8,10 @@ import typer
 
 
 def start(name: Annotated[str, typer.Argument(metavar="EXERCISE", help="exercise-7, 7 or 5.7.")]) -> None:
-    """Begin an exercise: its starter goes into ./minisgl-exercises. A file of yours is never overwritten."""
+    """Begin an exercise: its starter and its text go into ./minisgl-exercises, or that of a folder above.
+
+    A file of yours is never overwritten.
+    """
     from pathlib import Path
 
     from ..exercises.catalogue import UnknownExercise, resolve
@@ -27,4 +30,6 @@ def start(name: Annotated[str, typer.Argument(metavar="EXERCISE", help="exercise
         fail(say("no-write", path=error.path, reason=error.reason))
     file = shown(workspace.file(exercise))
     typer.echo(say("started", file=file, text=exercise.task) if new else say("kept-yours", file=file))
+    english, chinese = map(shown, workspace.texts(exercise))
+    typer.echo(say("texts", english=english, chinese=chinese))
     typer.echo(say("next", program=program(), exercise=exercise.name))

@@ -67,7 +67,7 @@ class ReaderStopped(Exception):
 
 
 class Runner:
-    """One child. ``output`` is the beginning of what the reader's file printed."""
+    """One child. ``output`` is how what the reader's file printed begins, with dots if there is more."""
 
     def __init__(self, file: Path) -> None:
         self._nonce = secrets.token_hex(16)
@@ -125,7 +125,8 @@ class Runner:
 
     @property
     def output(self) -> str:
-        return self._output.decode(errors="replace")
+        text = self._output.decode(errors="replace")
+        return text if self._printed <= SHOWN_BYTES else text.rpartition("\n")[0] + "\n..."
 
     def wait_ready(self) -> None:
         """Until the reader's file is loaded.

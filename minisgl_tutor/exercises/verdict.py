@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import IntEnum
+from itertools import groupby
 from typing import Any
 
 from .judge import Check, Fault, Violation
@@ -129,9 +130,10 @@ def _row(name: str, text: str) -> str:
 
 
 def _printed(printed: str, most: int = 12) -> list[str]:
-    lines = printed.rstrip().splitlines()
-    if not lines:
+    if not printed.strip():
         return []
+    runs = [(line, len(list(same))) for line, same in groupby(printed.rstrip().splitlines())]
+    lines = [line if count == 1 else say("times", line=line, count=count) for line, count in runs]
     return [
         say("printed"),
         *(f"  {line}" for line in lines[:most]),

@@ -1,18 +1,23 @@
-"""The reader's folder: their files, the recordings of what failed, and what they have passed."""
+"""The reader's folder: their files and their tasks, recordings of what failed, and what has been passed."""
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
+from contextlib import suppress
 from pathlib import Path
 from typing import Literal
 
 from .catalogue import Exercise
 
 NAME = "minisgl-exercises"
-VERSION = 1
+VERSION = 2
 
-State = Literal["not-started", "started", "passed"]
+TEXTS = {"README.md": ".md", "README.zh.md": ".zh.md"}
+"""What is asked, in each language: its name beside the exercise, and how it ends in the workspace."""
+
+State = Literal["not-started", "started", "passed", "changed"]
 
 
 class WorkspaceError(Exception):
@@ -50,6 +55,11 @@ class Workspace:
     def file(self, exercise: Exercise) -> Path:
         return self.root / f"{exercise.name}.py"
 
+    def texts(self, exercise: Exercise) -> list[Path]:
+        """What is asked, English first: the copy beside the reader's file, or else the original."""
+        copies = ((self.root / f"{exercise.name}{ending}", name) for name, ending in TEXTS.items())
+        return [copy if copy.is_file() else exercise.path / name for copy, name in copies]
+
     @property
     def failures(self) -> Path:
         return self.root / ".failures"
@@ -57,35 +67,53 @@ class Workspace:
     def start(self, exercise: Exercise) -> bool:
         """Puts the starter there, unless a file is there already. Whether it did.
 
+        What is asked is put beside it, again without overwriting anything.
+
         Raises:
-            WorkspaceError: the file cannot be written.
+            WorkspaceError: the starter cannot be written.
         """
         file = self.file(exercise)
         starter = (exercise.path / "starter.py").read_bytes()
         try:
             self.root.mkdir(parents=True, exist_ok=True)
-            with file.open("xb") as new:
-                new.write(starter)
+            new = _write_new(file, starter)
         except FileExistsError:
-            if not self.root.is_dir():
-                raise WorkspaceError(NotADirectoryError(20, "it is not a folder"), self.root) from None
-            return False
+            raise WorkspaceError(NotADirectoryError(20, "it is not a folder"), self.root) from None
         except OSError as error:
             raise WorkspaceError(error, file) from error
-        return True
+        # A folder with the reader's file may be read-only; `texts` then has the originals.
+        with suppress(OSError):
+            self._put_texts(exercise)
+        return new
+
+    def _put_texts(self, exercise: Exercise) -> None:
+        for name, ending in TEXTS.items():
+            text = (exercise.path / name).read_text("utf-8")
+            for other, its_ending in TEXTS.items():
+                text = text.replace(f"({other})", f"({exercise.name}{its_ending})")
+            _write_new(self.root / f"{exercise.name}{ending}", text.encode())
 
     def state(self, exercise: Exercise) -> State:
-        if exercise.key in self._passed():
-            return "passed"
-        return "started" if self.file(exercise).is_file() else "not-started"
+        """``changed``: it has been passed, by a file that is another one now."""
+        there = self.file(exercise).is_file()
+        if (digest := self._passed().get(exercise.key)) is not None:
+            return "changed" if there and self.digest(exercise) != digest else "passed"
+        return "started" if there else "not-started"
 
-    def pass_(self, exercise: Exercise) -> None:
-        """Notes that the exercise has been passed.
+    def digest(self, exercise: Exercise) -> str:
+        """Of the reader's file as it is now; empty if it cannot be read."""
+        try:
+            return hashlib.sha256(self.file(exercise).read_bytes()).hexdigest()
+        except OSError:
+            return ""
+
+    def pass_(self, exercise: Exercise, digest: str) -> None:
+        """Notes that the exercise has been passed, by a file of that digest.
 
         Raises:
             WorkspaceError: that cannot be written.
         """
-        passed = sorted({*self._passed(), exercise.key})
+        passed = {**self._passed(), exercise.key: digest}
         text = json.dumps({"version": VERSION, "passed": passed}, indent=1) + "\n"
         new = self._progress.with_suffix(".new")
         try:
@@ -105,16 +133,30 @@ class Workspace:
             return self._progress
         return kept
 
-    def _passed(self) -> set[str]:
-        return self._read() or set()
+    def _passed(self) -> dict[str, str]:
+        return self._read() or {}
 
-    def _read(self) -> set[str] | None:
-        """The keys of what was passed; null if the file is damaged."""
+    def _read(self) -> dict[str, str] | None:
+        """The digest of the file that passed, by the exercise's key; null if the file is damaged."""
         try:
             data = json.loads(self._progress.read_text("utf-8"))
             passed = data["passed"]
-            return {each for each in passed if isinstance(each, str)} if isinstance(passed, list) else None
+            return {key: digest for key, digest in passed.items() if isinstance(digest, str)}
         except FileNotFoundError:
-            return set()
-        except (OSError, ValueError, KeyError, TypeError, RecursionError):
+            return {}
+        except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
             return None
+
+
+def _write_new(file: Path, content: bytes) -> bool:
+    """Whether it was written: a file that is there stays as it is.
+
+    Raises:
+        OSError: it cannot be written.
+    """
+    try:
+        with file.open("xb") as new:
+            new.write(content)
+    except FileExistsError:
+        return False
+    return True

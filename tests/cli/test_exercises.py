@@ -38,15 +38,21 @@ def test_start_never_overwrites(capsys: pytest.CaptureFixture[str], tmp_path: Pa
     assert text.splitlines() == [
         "minisgl-exercises/exercise-7.py is yours now: a class that serves, with gaps. "
         "Its task: whatever ends a request, nothing of it may stay behind.",
+        "What is asked: minisgl-exercises/exercise-7.md, in Chinese: minisgl-exercises/exercise-7.zh.md",
         "Change the file, then run: /opt/tutor/bin/minisgl-tutor check exercise-7",
     ]
+    text_file = file.with_suffix(".md")
+    assert "Exercise 7" in text_file.read_text("utf-8")
+    text_file.write_text("my notes")
+    file.with_suffix(".zh.md").unlink()
     file.write_text("mine")
     status, text = run(capsys, "start", "7")
     assert (status, text.splitlines()[0]) == (
         0,
         "minisgl-exercises/exercise-7.py is there already and stays as it is.",
     )
-    assert file.read_text() == "mine"
+    assert (file.read_text(), text_file.read_text()) == ("mine", "my notes")
+    assert file.with_suffix(".zh.md").is_file()
 
 
 @pytest.mark.parametrize("command", ["start", "check"])
@@ -73,6 +79,7 @@ def test_check_starts_an_exercise_and_says_what_is_wrong(capsys: pytest.CaptureF
         "  schedule   1 client. request 0: streaming, 1 reply; its client reads all of it",
         f"Also failing: {', '.join(others)}.",
         "The random schedules came from seed 4; `--seed 4` plays the same ones again.",
+        "What is asked: minisgl-exercises/exercise-7.md",
     ]
 
 
@@ -94,5 +101,32 @@ def test_a_solution_passes_and_the_list_says_so(capsys: pytest.CaptureFixture[st
     shutil.copy(FOLDER / "solutions" / "life_object.py", "minisgl-exercises/exercise-7.py")
     assert "not started" not in (text := run(capsys, "exercises")[1]) and "started" in text
     status, text = run(capsys, "check", "exercise-7", "--seed", "4")
-    assert (status, text) == (0, "exercise-7: right. All 13 checks pass (70 schedules, seed 4).\n")
-    assert "passed" in run(capsys, "exercises")[1]
+    assert (status, text.splitlines()) == (
+        0,
+        [
+            "minisgl-exercises/exercise-7.py is being judged.",
+            "exercise-7: right. All 13 checks pass (70 schedules, seed 4).",
+            f"Other designs that pass: {FOLDER / 'solutions'}",
+            f"Fixes that look right, and what they miss: {FOLDER / 'wrong'}",
+        ],
+    )
+    assert run(capsys, "exercises")[1].rstrip().endswith(" passed")
+    with Path("minisgl-exercises/exercise-7.py").open("a") as file:
+        file.write("# a change\n")
+    assert run(capsys, "exercises")[1].rstrip().endswith("changed since it passed")
+
+
+def test_start_and_check_use_the_folder_above(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run(capsys, "start", "7")
+    file = tmp_path / "minisgl-exercises" / "exercise-7.py"
+    file.write_text("x = (")
+    below = tmp_path / "notes"
+    below.mkdir()
+    monkeypatch.chdir(below)
+    assert run(capsys, "start", "7")[1].startswith(f"{file} is there already")
+    status, text = run(capsys, "check", "7")
+    assert (status, text.splitlines()[0]) == (1, f"{file} is being judged.")
+    assert text.splitlines()[-1] == f"What is asked: {file.with_suffix('.md')}"
+    assert list(below.iterdir()) == []

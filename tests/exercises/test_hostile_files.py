@@ -112,6 +112,16 @@ def test_what_the_file_prints_is_shown_and_fools_nobody(tmp_path: Path) -> None:
     assert verdict.lines[-2:] == ("Your file printed:", "  exercise-7: right.")
 
 
+def test_what_is_printed_again_and_again_is_shown_once(tmp_path: Path) -> None:
+    verdict = verdict_of(tmp_path, 'for line in "hi", "hi", "ho", "hi":\n    print(line)\n')
+    assert verdict.lines[-4:] == ("Your file printed:", "  hi (2 times)", "  ho", "  hi")
+
+
+def test_what_is_cut_off_is_not_counted_as_all(tmp_path: Path) -> None:
+    verdict = verdict_of(tmp_path, 'for _ in range(5000):\n    print("hi")\n')
+    assert verdict.lines[-3:] == ("Your file printed:", "  hi (1365 times)", "  ...")
+
+
 def test_an_exit_handler_that_hangs_does_not_hold_up_a_right_answer(tmp_path: Path) -> None:
     hang = "import atexit, threading\natexit.register(threading.Event().wait)\n"
     assert verdict_of(tmp_path, hang + MINE + "    pass\n").exit is Exit.RIGHT

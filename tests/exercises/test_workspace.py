@@ -55,12 +55,14 @@ def test_a_file_in_the_place_of_the_folder_is_one_sentence(tmp_path: Path) -> No
 def test_what_was_passed_stays_passed(tmp_path: Path) -> None:
     workspace = Workspace(tmp_path)
     workspace.start(SEVEN)
-    workspace.pass_(SEVEN)
+    workspace.pass_(SEVEN, workspace.digest(SEVEN))
     assert Workspace(tmp_path).state(SEVEN) == "passed"
     assert workspace.set_aside_damage() is None
 
 
-@pytest.mark.parametrize("damage", [b"", b"{", b"[]", b'{"passed": 3}', b"\xff\xfe", b"[" * 9999])
+@pytest.mark.parametrize(
+    "damage", [b"", b"{", b"[]", b'{"passed": 3}', b'{"passed": []}', b"\xff\xfe", b"[" * 9999]
+)
 def test_a_damaged_progress_file_is_set_aside(damage: bytes, tmp_path: Path) -> None:
     workspace = Workspace(tmp_path)
     workspace.start(SEVEN)
@@ -69,5 +71,30 @@ def test_a_damaged_progress_file_is_set_aside(damage: bytes, tmp_path: Path) -> 
     kept = workspace.set_aside_damage()
     assert kept == tmp_path / ".progress.damaged"
     assert kept.read_bytes() == damage
-    workspace.pass_(SEVEN)
+    workspace.pass_(SEVEN, workspace.digest(SEVEN))
     assert workspace.state(SEVEN) == "passed"
+
+
+def test_a_file_that_is_not_what_passed_is_told_from_it(tmp_path: Path) -> None:
+    workspace = Workspace(tmp_path)
+    workspace.start(SEVEN)
+    right = workspace.file(SEVEN).read_text()
+    workspace.pass_(SEVEN, workspace.digest(SEVEN))
+    workspace.file(SEVEN).write_text("pass")
+    assert workspace.state(SEVEN) == "changed"
+    workspace.file(SEVEN).write_text(right)
+    assert workspace.state(SEVEN) == "passed"
+    workspace.file(SEVEN).unlink()
+    assert workspace.state(SEVEN) == "passed"
+
+
+def test_what_is_asked_lies_beside_the_file_and_its_links_lead_there(tmp_path: Path) -> None:
+    workspace = Workspace(tmp_path)
+    originals = [SEVEN.path / "README.md", SEVEN.path / "README.zh.md"]
+    assert workspace.texts(SEVEN) == originals
+    workspace.start(SEVEN)
+    copies = [tmp_path / "exercise-7.md", tmp_path / "exercise-7.zh.md"]
+    assert workspace.texts(SEVEN) == copies
+    assert "(exercise-7.zh.md)" in copies[0].read_text("utf-8")
+    assert "(exercise-7.md)" in copies[1].read_text("utf-8")
+    assert all("](README" not in copy.read_text("utf-8") for copy in copies)
