@@ -3,11 +3,61 @@
 from __future__ import annotations
 
 import errno
+import logging
+import os
 import socket
+from contextlib import suppress
+from typing import Any
 
 from .errors import StartError
 
 BACKLOG = 2048
+
+logger = logging.getLogger(__name__)
+
+
+class Port(socket.socket):
+    """A listening socket that turns a client away when no file is left for it.
+
+    asyncio would let it wait, and try again so often that nobody else is served.
+    A spare file, given up for a moment, is enough to take the client and close it.
+    """
+
+    def __init__(self, family: int, kind: int, protocol: int) -> None:
+        super().__init__(family, kind, protocol)
+        self._spare: int | None = _some_file()
+        self._said = False
+
+    def accept(self) -> tuple[socket.socket, Any]:
+        try:
+            return super().accept()
+        except OSError as error:
+            if error.errno not in (errno.EMFILE, errno.ENFILE):
+                raise
+            self._say(error)
+            self._turn_away()
+            raise BlockingIOError(errno.EAGAIN, "a client was turned away") from error
+
+    def close(self) -> None:
+        self._give_up_spare()
+        super().close()
+
+    def _turn_away(self) -> None:
+        self._give_up_spare()
+        with suppress(OSError):
+            super().accept()[0].close()
+        with suppress(OSError):
+            self._spare = _some_file()
+
+    def _give_up_spare(self) -> None:
+        if self._spare is not None:
+            os.close(self._spare)
+            self._spare = None
+
+    def _say(self, error: OSError) -> None:
+        if not self._said:
+            self._said = True
+            logger.error("%s: clients are turned away; `ulimit -n` allows more", error.strerror)
 
 
 def bind_port(host: str, port: int) -> socket.socket:
@@ -23,7 +73,7 @@ def bind_port(host: str, port: int) -> socket.socket:
             f"the host {host!r} is unknown; give an address of this machine with --host"
         ) from None
     family, kind, protocol, _, address = info[0]
-    sock = socket.socket(family, kind, protocol)
+    sock = Port(family, kind, protocol)
     sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         sock.bind(address)
@@ -51,6 +101,10 @@ def url_of(sock: socket.socket) -> str:
     host, port = sock.getsockname()[:2]
     reachable = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)
     return f"http://[{reachable}]:{port}" if ":" in reachable else f"http://{reachable}:{port}"
+
+
+def _some_file() -> int:
+    return os.open(os.devnull, os.O_RDONLY)
 
 
 def _explain(error: OSError, host: str, port: int) -> str:

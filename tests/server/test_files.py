@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
-import errno
 import resource
 
 import pytest
 
-from minisgl_tutor.server.api_process import ApiProcess
 from minisgl_tutor.server.errors import StartError
 from minisgl_tutor.server.files import allow_files
 
@@ -53,18 +50,3 @@ def test_too_few_for_a_server_are_told_before_anything_starts(monkeypatch: pytes
     monkeypatch.setattr(resource, "setrlimit", limit.set)
     with pytest.raises(StartError, match="only 30 files open here"):
         allow_files()
-
-
-def test_clients_that_find_no_file_left_are_told_of_once(caplog: pytest.LogCaptureFixture) -> None:
-    process = ApiProcess(app=None, state=None, children=None, signals=None, greeting="")  # type: ignore[arg-type]
-    loop = asyncio.new_event_loop()
-    try:
-        for _ in range(2048):
-            problem = OSError(errno.EMFILE, "Too many open files")
-            process._on_loop_error(loop, {"message": "socket.accept()", "exception": problem})
-        process._on_loop_error(loop, {"message": "another thing", "exception": ValueError("x")})
-    finally:
-        loop.close()
-    first, second = (record.getMessage() for record in caplog.records)
-    assert first.startswith("Too many open files: new clients wait")
-    assert second == "another thing"

@@ -1,12 +1,13 @@
 from __future__ import annotations
 
+import errno
 import os
 import socket
 
 import pytest
 
 from minisgl_tutor.server.errors import StartError
-from minisgl_tutor.server.port import bind_port, listen, url_of
+from minisgl_tutor.server.port import Port, bind_port, listen, url_of
 
 
 def test_a_bound_port_refuses_clients_until_it_listens() -> None:
@@ -54,3 +55,53 @@ def test_the_url_can_be_reached(host: str) -> None:
         listen(sock)
         name, _, port = url_of(sock).removeprefix("http://").rpartition(":")
         socket.create_connection((name.strip("[]"), int(port))).close()
+
+
+class FullPort(Port):
+    """Finds no file left for a new client as often as ``full`` says."""
+
+    full = 0
+
+    def _accept(self) -> tuple[int, object]:
+        if self.full:
+            self.full -= 1
+            raise OSError(errno.EMFILE, "Too many open files")
+        return super()._accept()
+
+
+def test_a_client_for_whom_no_file_is_left_is_turned_away(caplog: pytest.LogCaptureFixture) -> None:
+    """It does not wait for ever, the server goes on, and its log says so once."""
+    with FullPort(socket.AF_INET, socket.SOCK_STREAM, 0) as port:
+        port.bind(("127.0.0.1", 0))
+        port.listen()
+        for full in (1, 1, 0):
+            with socket.create_connection(port.getsockname()) as client:
+                port.full = full
+                if full:
+                    with pytest.raises(BlockingIOError):
+                        port.accept()
+                    assert client.recv(1) == b""
+                else:
+                    port.accept()[0].close()
+    (record,) = caplog.records
+    assert "Too many open files: clients are turned away" in record.getMessage()
+
+
+def test_without_a_spare_file_nothing_is_lost_but_the_client() -> None:
+    with FullPort(socket.AF_INET, socket.SOCK_STREAM, 0) as port:
+        port.bind(("127.0.0.1", 0))
+        port.listen()
+        with socket.create_connection(port.getsockname()) as client:
+            port.full = 2
+            with pytest.raises(BlockingIOError):
+                port.accept()
+            port.accept()[0].close()
+            assert client.recv(1) == b""
+
+
+def test_other_errors_of_accepting_are_not_hidden() -> None:
+    with (
+        Port(socket.AF_INET, socket.SOCK_STREAM, 0) as port,
+        pytest.raises(OSError, match="Invalid argument"),
+    ):
+        port.accept()
