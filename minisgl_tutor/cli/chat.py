@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from ..server.config import ServerArgs
 from .fail import fail
 from .wrap import Wrap
 
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from .conversation import Conversation
 
 COMMAND = re.compile(r"/\w*(?!\S)")
-DEFAULT_URL = "http://127.0.0.1:1919"
+DEFAULT_URL = f"http://{ServerArgs.host}:{ServerArgs.port}"
 
 
 def chat(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Literal
@@ -12,6 +13,7 @@ from ..gaps.registry import UnknownGap, resolve
 from ..server.config import SchedulerConfig, ServerArgs
 from .fail import fail
 from .install import need_engine
+from .program import program
 
 MODEL = "Model"
 SCHEDULER = "Scheduler and memory"
@@ -249,10 +251,19 @@ def serve(
     from ..server.launch import launch_server
 
     try:
-        status = launch_server(args, run_shell=shell)
+        status = launch_server(args, run_shell=shell, program=program())
     except StartError as error:
         fail(str(error), status=1)
+    _say_end(status, shell, args.record)
     raise typer.Exit(status)
+
+
+def _say_end(status: int, shell: bool, record: str | None) -> None:
+    """On standard error, as the log is; the shell that started this shows its prompt below."""
+    if status != 1 and not shell:
+        typer.echo("\nstopped", err=True)  # below the ^C of a terminal
+    if record is not None and Path(record).is_file() and Path(record).stat().st_size:
+        typer.echo(f"{record}: play it with `{program()} trace {shlex.quote(record)}`", err=True)
 
 
 def _log_level(

@@ -7,6 +7,11 @@ from contextlib import contextmanager
 
 from rich.console import Console
 
+from .config import ServerArgs
+
+DEFAULT_URL = f"http://{ServerArgs.host}:{ServerArgs.port}"
+"""Where chat asks without being told."""
+
 Update = Callable[[str], None]
 
 
@@ -26,10 +31,20 @@ def ready_line(url: str, model: str) -> str:
     return f"minisgl-tutor is ready at {url}, serving {model}."
 
 
-def usage(url: str, model: str) -> str:
-    """A command that asks the server, to be pasted into another terminal."""
+def record_line(file: str) -> str:
+    return f"Recording to {file}"
+
+
+def usage(url: str, model: str, program: str) -> str:
+    """Two commands that ask the server, to be pasted into another terminal.
+
+    ``program`` is how the reader calls this program there.
+    """
+    where = "" if url == DEFAULT_URL else f"--url {url} "
     return (
-        f"Ask it:\n  curl -N {url}/v1/chat/completions -H 'Content-Type: application/json' \\\n"
+        f'Ask it from another terminal:\n  {program} chat {where}"What is a KV cache?"\n'
+        "or with any other client:\n"
+        f"  curl -N {url}/v1/chat/completions -H 'Content-Type: application/json' \\\n"
         f'    -d \'{{"model": "{model}", "stream": true, "max_tokens": 128, '
         '"messages": [{"role": "user", "content": "What is a KV cache?"}]}\'\n'
         "Ctrl+C stops it."

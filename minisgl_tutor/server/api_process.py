@@ -25,7 +25,7 @@ from setproctitle import setproctitle
 from ..links.zmq_queue import ZmqAsyncPullQueue, ZmqAsyncPushQueue
 from ..recording.recorder import RecordFile, RecordingApp, RecordTarget, message_log
 from .addresses import Addresses
-from .announce import progress, ready_line, usage
+from .announce import progress, ready_line, record_line, usage
 from .api_server import create_app, fresh_stamp
 from .build import build_frontend
 from .children import Children, how_it_ended
@@ -50,6 +50,7 @@ def run_api_server(
     start_subprocess: StartSubprocess,
     run_shell: bool = False,
     record: RecordTarget | None = None,
+    program: str = "minisgl-tutor",
 ) -> int:
     """Serves from this process, with the workers that ``start_subprocess`` starts (C2.16).
 
@@ -82,11 +83,14 @@ def run_api_server(
             return 128 + interrupt
         url, model = url_of(sock), server_args.served_model
         app = _build_app(state, model, record)
-        greeting, shell = f"{ready_line(url, model)} {usage(url, model)}", []
-        if run_shell:
-            greeting = ready_line(url, model)
+        lines, shell = [ready_line(url, model)], []
+        if server_args.record is not None:
+            lines.append(record_line(server_args.record))
+        if not run_shell:
+            lines.append(usage(url, model, program))
+        else:
             shell = [sys.executable, "-m", "minisgl_tutor", "chat", "--url", url]
-        return asyncio.run(ApiProcess(app, state, children, signals, greeting, shell).serve(sock))
+        return asyncio.run(ApiProcess(app, state, children, signals, "\n".join(lines), shell).serve(sock))
 
 
 def _wait_ready(children: Children, signals: StopSignals) -> signal.Signals | None:

@@ -43,8 +43,10 @@ if TYPE_CHECKING:
     from .worker import Ready
 
 
-def launch_server(server_args: ServerArgs, run_shell: bool = False) -> int:
+def launch_server(server_args: ServerArgs, run_shell: bool = False, program: str = "minisgl-tutor") -> int:
     """Runs a whole server until it is told to stop, or until a part of it dies; returns the exit status.
+
+    ``program`` is what the reader types to call this program; it stands in what the server says of itself.
 
     Raises:
         StartError: it cannot start. Nothing is left behind.
@@ -71,7 +73,7 @@ def launch_server(server_args: ServerArgs, run_shell: bool = False) -> int:
             observe = partial(message_log, target, receiver)
             children.start(name, tokenize_worker, *links, str(model_dir), build_worker, observe)
 
-    return run_api_server(server_args, start_subprocess, run_shell=run_shell, record=target)
+    return run_api_server(server_args, start_subprocess, run_shell=run_shell, record=target, program=program)
 
 
 def find_model(args: ServerArgs) -> Path:

@@ -8,6 +8,7 @@ import pytest
 
 from minisgl_tutor.cli.install import install_command
 from minisgl_tutor.cli.main import main
+from minisgl_tutor.cli.program import program
 from minisgl_tutor.gaps import REFERENCE
 from minisgl_tutor.server import launch
 from minisgl_tutor.server.config import SchedulerConfig, ServerArgs
@@ -21,13 +22,16 @@ class Launches:
         self.args: list[ServerArgs] = []
         self.shells: list[bool] = []
         self.failure: StartError | None = None
+        self.status = 7
 
-    def __call__(self, server_args: ServerArgs, run_shell: bool = False) -> int:
+    def __call__(self, server_args: ServerArgs, run_shell: bool, program: str) -> int:
         if self.failure is not None:
             raise self.failure
         self.args.append(server_args)
         self.shells.append(run_shell)
-        return 7
+        if server_args.record is not None:
+            Path(server_args.record).write_text("a line\n")
+        return self.status
 
 
 @pytest.fixture
@@ -138,6 +142,24 @@ def test_a_server_that_cannot_start_is_one_sentence(
     launches.failure = StartError("the sky is full; give another")
     assert serve() == 1
     assert capsys.readouterr().err == "Error: the sky is full; give another\n"
+
+
+@pytest.mark.parametrize("status, said", [(0, "\nstopped\n"), (130, "\nstopped\n"), (1, "")])
+def test_after_a_stop_the_prompt_stands_on_a_line_of_its_own(
+    launches: Launches, capsys: pytest.CaptureFixture[str], status: int, said: str
+) -> None:
+    launches.status = status
+    assert serve() == status
+    assert capsys.readouterr().err == said
+
+
+def test_a_recording_comes_with_the_command_that_plays_it(
+    launches: Launches, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    file = tmp_path / "a run.jsonl"
+    serve("--record", str(file))
+    last = capsys.readouterr().err.splitlines()[-1]
+    assert last == f"{file}: play it with `{program()} trace '{file}'`"
 
 
 def test_a_light_install_is_told_how_to_serve(

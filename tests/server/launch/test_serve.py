@@ -41,6 +41,7 @@ def test_a_served_model_from_the_first_to_the_last_process(start_server: Start, 
     """Streamed and whole answers, a client that leaves, the chat command, a recording, and a clean end."""
     recorded = tmp_path / "run.jsonl"
     server = start_server(*SERVE, "--num-tokenizer", "2", "--record", str(recorded)).wait_ready()
+    assert server.process.stdout.readline() == f"Recording to {recorded}\n"
     for name in (
         "minisgl-TP0-scheduler",
         "minisgl-detokenizer-0",
@@ -64,6 +65,8 @@ def test_a_served_model_from_the_first_to_the_last_process(start_server: Start, 
     server.signal(signal.SIGTERM)
     assert "stopping" in error_of(stream.rest()[-1])
     assert server.wait_end() == 0
+    assert server.log.splitlines()[-2] == "stopped"
+    assert server.log.endswith(f" trace {recorded}`\n")
     recording = read_recording(recorded)
     assert sum(isinstance(line, RequestLine) for line in recording.lines) == 2 * len(PROMPTS) + 3
     assert any(isinstance(line, StepLine) for line in recording.lines)
