@@ -102,6 +102,7 @@ class Runner:
                 env={
                     **os.environ,
                     "PYTHONDONTWRITEBYTECODE": "1",
+                    "PYTHONUNBUFFERED": "1",  # what was printed is there when the verdict is
                     "PYTHONIOENCODING": "utf-8:replace",
                     "PYTHONHASHSEED": "0",
                 },
