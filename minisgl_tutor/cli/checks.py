@@ -8,17 +8,19 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from importlib import metadata
+from importlib.util import find_spec
 from pathlib import Path
 
 from ..resources import chapters_dir, model_dir
+from .install import PACKAGE, install_command
 
-PACKAGE = "minisgl-tutor"
 PYTHONS = ((3, 11), (3, 13))
 DEFAULT_PORT = 1919
 PROBE_TIMEOUT_S = 120
+DRIVER = "nvidia-smi"
 
 STUDY, SERVE, SERVE_ON_GPU = "trace and check", "serve", "serve on a GPU"
 FOR_ALL = (STUDY, SERVE, SERVE_ON_GPU)
@@ -49,17 +51,24 @@ class Finding:
 def examine() -> Iterator[Finding]:
     """All findings, one after the other. None of them imports torch into this process."""
     yield python()
-    yield packages("", "light packages", FOR_ALL)
+    light, engine, gpu = required(""), required("engine"), required("gpu")
+    yield packages("light packages", light, "", FOR_ALL)
     yield chapters()
     yield shipped_model()
-    yield packages("engine", "engine packages", FOR_SERVING)
-    yield from torch_build()
+    yield packages("engine packages", engine, "engine", FOR_SERVING)
+    gpus = None
+    if find_spec("torch") is not None:
+        torch, gpus = torch_build()
+        yield torch
     yield sockets()
     yield port()
-    yield packages("gpu", "engine and GPU packages", FOR_GPU)
-    yield tool(
-        "nvidia-smi", ["--query-gpu=name,driver_version", "--format=csv,noheader"], "the NVIDIA driver"
-    )
+    if gpus is None and not has_driver():
+        yield Finding("GPU", "none (only `serve` on a GPU needs one)", False, FOR_GPU)
+        return
+    if gpus is not None:
+        yield gpus
+    yield packages("GPU packages", set(gpu) - set(engine), "gpu", FOR_GPU)
+    yield tool(DRIVER, ["--query-gpu=name,driver_version", "--format=csv,noheader"], "the NVIDIA driver")
     yield tool("nvcc", ["--version"], "the CUDA toolkit, with which FlashInfer builds kernels")
 
 
@@ -69,17 +78,16 @@ def python() -> Finding:
     return Finding("Python", found, fine, FOR_ALL, "use Python 3.11, 3.12 or 3.13")
 
 
-def packages(extra: str, what: str, needed_by: tuple[str, ...]) -> Finding:
-    """Whether what an extra brings is installed; ``""`` is what the package always brings."""
+def packages(what: str, names: Iterable[str], extra: str, needed_by: tuple[str, ...]) -> Finding:
+    """Whether these are installed; ``extra`` brings them, ``""`` being what the package always brings."""
     have, missing = [], []
-    for name in required(extra):
+    for name in sorted(names):
         try:
             have.append(f"{name} {metadata.version(name)}")
         except metadata.PackageNotFoundError:
             missing.append(name)
-    target = f"{PACKAGE}[{extra}]" if extra else PACKAGE
     found = f"missing: {', '.join(missing)}" if missing else ", ".join(have)
-    return Finding(what, found, not missing, needed_by, f"pip install '{target}'")
+    return Finding(what, found, not missing, needed_by, install_command(extra))
 
 
 def required(extra: str) -> list[str]:
@@ -93,19 +101,23 @@ def required(extra: str) -> list[str]:
     return sorted(found)
 
 
+def install_again() -> str:
+    return f"{install_command()} --force-reinstall --no-deps"
+
+
 def chapters() -> Finding:
     try:
         directory = chapters_dir()
     except FileNotFoundError as error:
-        return Finding("chapters", str(error), False, FOR_STUDY, f"pip install --force-reinstall {PACKAGE}")
+        return Finding("chapters", str(error), False, FOR_STUDY, install_again())
     names = sorted(entry.name for entry in directory.iterdir() if entry.is_dir() and entry.name[0].isdigit())
     found = f"{', '.join(names) or 'none'} in {directory}"
-    return Finding("chapters", found, bool(names), FOR_STUDY, f"pip install --force-reinstall {PACKAGE}")
+    return Finding("chapters", found, bool(names), FOR_STUDY, install_again())
 
 
 def shipped_model() -> Finding:
     directory = model_dir()
-    remedy = f"pip install --force-reinstall {PACKAGE}, or serve another with --model"
+    remedy = f"serve another with --model, or run {install_again()}"
     try:
         kind = json.loads((directory / "config.json").read_text(encoding="utf-8"))["architectures"][0]
         size = safetensors_size(directory / "model.safetensors")
@@ -115,24 +127,32 @@ def shipped_model() -> Finding:
     return Finding("shipped model", f"{kind}, {size / 1e6:.1f} MB, in {directory}", True, FOR_SERVING)
 
 
-def torch_build() -> Iterator[Finding]:
-    """What torch can use. Asked of another process: importing it takes seconds and may fail in many ways."""
+def torch_build() -> tuple[Finding, Finding | None]:
+    """What torch is, and which GPUs it sees if anything here speaks of one.
+
+    Asked of another process: importing it takes seconds and may fail in many ways.
+    """
     try:
         probe = subprocess.run(
             [sys.executable, "-c", TORCH_PROBE], capture_output=True, text=True, timeout=PROBE_TIMEOUT_S
         )
     except subprocess.TimeoutExpired:
-        yield Finding("torch", f"no answer in {PROBE_TIMEOUT_S} s", False, FOR_SERVING, "install torch again")
-        return
+        found = f"no answer in {PROBE_TIMEOUT_S} s"
+        return Finding("torch", found, False, FOR_SERVING, "install torch again"), None
     if probe.returncode:
         reason = (probe.stderr.strip() or f"ended with status {probe.returncode}").splitlines()[-1]
-        yield Finding("torch", reason, False, FOR_SERVING, f"pip install '{PACKAGE}[engine]'")
-        return
-    version, cuda, gpus = json.loads(probe.stdout.splitlines()[-1])
+        return Finding("torch", reason, False, FOR_SERVING, install_command("engine")), None
+    version, cuda, names = json.loads(probe.stdout.splitlines()[-1])
     build = f"built for CUDA {cuda}" if cuda else "built for the CPU"
-    yield Finding("torch", f"{version}, {build}", True, FOR_SERVING)
-    remedy = "serve with --device cpu" if cuda else "install a CUDA build of torch where there is a GPU"
-    yield Finding("GPUs that torch can use", ", ".join(gpus) or "none", bool(gpus), FOR_GPU, remedy)
+    torch = Finding("torch", f"{version}, {build}", True, FOR_SERVING)
+    if not cuda and not has_driver():
+        return torch, None
+    remedy = "serve with --device cpu" if cuda else "install a CUDA build of torch"
+    return torch, Finding("GPUs that torch can use", ", ".join(names) or "none", bool(names), FOR_GPU, remedy)
+
+
+def has_driver() -> bool:
+    return shutil.which(DRIVER) is not None
 
 
 def sockets() -> Finding:

@@ -26,6 +26,10 @@ def doctor() -> None:
     with console.status("looking around"):
         findings = list(examine())
     console.print(_table(findings))
+    for finding in findings:
+        if not finding.fine and finding.remedy:
+            # On a line of its own, unbroken: most of these are commands to copy.
+            console.print(f"{finding.what}: {finding.remedy}", highlight=False, markup=False, soft_wrap=True)
     unready = set()
     for command in FOR_ALL:
         lacking = [finding.what for finding in findings if command in finding.needed_by and not finding.fine]
@@ -37,11 +41,11 @@ def doctor() -> None:
 
 
 def _table(findings: Iterable[Finding]) -> Table:
-    from rich.table import Table
+    from rich.table import Column, Table
     from rich.text import Text
 
-    table = Table("looked at", "", "found", "what to do")
+    table = Table("looked at", "", Column("found", overflow="fold"))
     for finding in findings:
         mark = Text("ok", "green") if finding.fine else Text("no", "yellow")
-        table.add_row(finding.what, mark, Text(finding.found), Text("" if finding.fine else finding.remedy))
+        table.add_row(finding.what, mark, Text(finding.found))
     return table

@@ -11,6 +11,7 @@ import pytest
 
 from minisgl_tutor.cli import checks
 from minisgl_tutor.cli.checks import FOR_ALL, FOR_GPU, FOR_NOTHING, FOR_SERVING, FOR_STUDY, Finding
+from minisgl_tutor.cli.install import install_command
 from minisgl_tutor.cli.main import main
 
 
@@ -40,6 +41,15 @@ def test_a_missing_gpu_or_a_taken_port_is_no_failure(
     ]
 
 
+def test_a_command_to_copy_is_not_cut_by_a_narrow_terminal(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    command = f"{'/folder' * 12}/python -m pip install -c constraints.txt -e '.[engine]'"
+    doctor(monkeypatch, FINE, Finding("engine packages", "missing: torch", False, FOR_SERVING, command))
+    assert f"engine packages: {command}" in capsys.readouterr().out.splitlines()
+
+
 @pytest.mark.parametrize("needed_by", [FOR_ALL, FOR_STUDY, FOR_SERVING])
 def test_anything_else_that_lacks_is_a_failure(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], needed_by: tuple[str, ...]
@@ -63,10 +73,10 @@ def test_a_missing_package_comes_with_its_command(monkeypatch: pytest.MonkeyPatc
         return "1.0"
 
     monkeypatch.setattr(metadata, "version", version)
-    finding = checks.packages("engine", "engine packages", FOR_SERVING)
+    finding = checks.packages("engine packages", ["torch", "gguf"], "engine", FOR_SERVING)
     assert (finding.found, finding.fine) == ("missing: torch", False)
-    assert finding.remedy == "pip install 'minisgl-tutor[engine]'"
-    assert checks.packages("", "light packages", FOR_ALL).fine
+    assert finding.remedy == install_command("engine")
+    assert checks.packages("light packages", ["rich"], "", FOR_ALL).fine
 
 
 def test_the_sockets_are_tried() -> None:
@@ -111,8 +121,48 @@ def test_the_shipped_model_and_the_chapters_are_found() -> None:
 
 def test_a_torch_that_does_not_import_is_a_finding(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(checks, "TORCH_PROBE", "raise ImportError('no such library')")
-    (finding,) = checks.torch_build()
-    assert (finding.fine, finding.found) == (False, "ImportError: no such library")
+    torch, gpus = checks.torch_build()
+    assert (torch.fine, torch.found) == (False, "ImportError: no such library")
+    assert gpus is None
+
+
+def probe(monkeypatch: pytest.MonkeyPatch, cuda: str | None, *gpus: str, driver: bool = False) -> None:
+    """A machine with such a torch, and with or without the driver."""
+    monkeypatch.setattr(checks, "TORCH_PROBE", f"print({json.dumps(json.dumps(['2.0', cuda, gpus]))})")
+    monkeypatch.setattr(checks, "has_driver", lambda: driver)
+
+
+def test_without_anything_of_a_gpu_there_is_one_row_about_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    probe(monkeypatch, None)
+    last = list(checks.examine())[-1]
+    assert (last.what, last.found) == ("GPU", "none (only `serve` on a GPU needs one)")
+    assert not last.fine
+    assert not last.remedy
+    assert [finding.what for finding in checks.examine() if finding.needed_by == FOR_GPU] == ["GPU"]
+
+
+@pytest.mark.parametrize("cuda, gpus, driver", [("12.9", ["H"], True), ("12.9", [], False), (None, [], True)])
+def test_a_driver_or_a_cuda_build_bring_the_rows_about_gpus(
+    monkeypatch: pytest.MonkeyPatch, cuda: str | None, gpus: list[str], driver: bool
+) -> None:
+    probe(monkeypatch, cuda, *gpus, driver=driver)
+    rows = {finding.what: finding for finding in checks.examine() if finding.needed_by == FOR_GPU}
+    assert list(rows) == ["GPUs that torch can use", "GPU packages", "nvidia-smi", "nvcc"]
+    assert rows["GPUs that torch can use"].fine == bool(gpus)
+
+
+def test_what_is_missing_is_missing_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    def version(name: str) -> str:
+        raise metadata.PackageNotFoundError(name)
+
+    monkeypatch.setattr(metadata, "version", version)
+    monkeypatch.setattr(checks, "find_spec", lambda name: None)
+    monkeypatch.setattr(checks, "has_driver", lambda: True)
+    missing = [finding for finding in checks.examine() if finding.found.startswith("missing: ")]
+    names = [name for finding in missing for name in finding.found.removeprefix("missing: ").split(", ")]
+    assert "torch" in names
+    assert len(names) == len(set(names))
+    assert "torch" not in [finding.what for finding in checks.examine()]
 
 
 def test_a_tool_that_is_not_there_is_a_finding() -> None:
