@@ -3,9 +3,15 @@
 This class serves every answer, and forgets to clean up in more than one place.
 The routes of the server call `submit`, then either `collect`, or
 `stream_with_cancellation` over `stream_chat_completions`. Change what you like
-in here, methods that you only inherit included. Then:
+in here, methods that you only inherit included, and let
+`minisgl-tutor check exercise-7` judge it. What is right is told in exercise-7.md,
+beside this file.
 
-    minisgl-tutor check exercise-7
+The class that it derives from, in minisgl_tutor/server/frontend.py, is itself one
+right answer: do not open it before you have your own. `request`, Starlette's, has two
+ways to notice a client that leaves before its whole answer is there: `receive()` waits
+for an "http.disconnect", and `is_disconnected()` says at once whether it has left.
+Raise ClientDisconnected, of minisgl_tutor.server.sse, when you have noticed.
 """
 
 from __future__ import annotations
