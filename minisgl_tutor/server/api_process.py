@@ -8,7 +8,6 @@ seconds to take it, then the workers end. A second signal cuts that short.
 from __future__ import annotations
 
 import asyncio
-import errno
 import logging
 import multiprocessing
 import signal
@@ -16,7 +15,6 @@ import socket
 import sys
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager, suppress
-from typing import Any
 
 import uvicorn
 from fastapi import FastAPI
@@ -137,7 +135,6 @@ class ApiProcess:
         self._greeting = greeting
         self._shell = shell
         self._status = 0
-        self._out_of_files = False
         self._http = _Uvicorn(app)
 
     async def serve(self, sock: socket.socket) -> int:
@@ -152,7 +149,6 @@ class ApiProcess:
         """
         listen(sock)
         loop = asyncio.get_running_loop()
-        loop.set_exception_handler(self._on_loop_error)
         serving = asyncio.create_task(self._http.serve(sockets=[sock]), name="http")
         loop.add_reader(self._signals.fileno(), self._on_signal, serving)
         for sentinel, worker in self._children.sentinels.items():
@@ -164,15 +160,6 @@ class ApiProcess:
         await asyncio.gather(greeting, return_exceptions=True)
         await self._state.close()
         return self._status
-
-    def _on_loop_error(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
-        """asyncio tells of a client that finds no file left thousands of times a second; once is enough."""
-        error = context.get("exception")
-        if not isinstance(error, OSError) or error.errno not in (errno.EMFILE, errno.ENFILE):
-            loop.default_exception_handler(context)
-        elif not self._out_of_files:
-            self._out_of_files = True
-            logger.error("%s: new clients wait until others leave; `ulimit -n` allows more", error.strerror)
 
     def _on_signal(self, serving: asyncio.Task[None]) -> None:
         for number in self._signals.take():
