@@ -134,7 +134,12 @@ async def journey(client: Callable[[], Client]) -> None:
 
 PLANS = [
     Plan(CHAPTER_5 / "01-normal-end.jsonl", "A stream that ends normally", normal_end),
-    Plan(CHAPTER_5 / "02-interleaved.jsonl", "Two streams share one return channel", interleaved, ["--no-overlap"]),
+    Plan(
+        CHAPTER_5 / "02-interleaved.jsonl",
+        "Two streams share one return channel",
+        interleaved,
+        ["--no-overlap"],
+    ),
     Plan(CHAPTER_5 / "03-client-leaves.jsonl", "A client leaves in mid-stream", client_leaves),
     Plan(
         CHAPTER_5 / "04-non-streaming-client-leaves.jsonl",

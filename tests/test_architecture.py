@@ -48,13 +48,14 @@ MAY_KNOW: dict[str, set[str]] = {
     "server.launch": PLAIN
     | MODEL
     | {"recording", "tokenizer", "engine", "models", "server", "server.build", "server.api_process"},
-    "llm": PLAIN | MODEL | {"tokenizer", "models", "engine", "server.build"},
     "llm": PLAIN | MODEL | {"models", "engine", "tokenizer", "server", "server.build"},
     "bench": {"llm", "message"} | MODEL,
     "trace": PLAY,
     "views": {"message", "trace"},
     "exercises": PLAY | {"trace", "views"},
-    "cli": PLAY | MODEL | {"server.launch", "models", "engine", "llm", "bench", "trace", "views", "exercises"},
+    "cli": PLAY
+    | MODEL
+    | {"server.launch", "models", "engine", "llm", "bench", "trace", "views", "exercises"},
     "__main__": {"cli"},
 }
 

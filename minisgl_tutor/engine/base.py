@@ -34,7 +34,7 @@ class EngineInfo:
 
 @dataclass(frozen=True, slots=True)
 class TableUpdate:
-    """Writes to the page table that take effect before the step: ``page_table[slots[i], columns[i]] = pages[i]``.
+    """Writes to the page table before the step: ``page_table[slots[i], columns[i]] = pages[i]``.
 
     Column ``c`` of a row names the page that holds positions
     ``c * page_size`` to ``(c + 1) * page_size - 1``. int32, shape [writes].

@@ -199,9 +199,7 @@ class Player:
             "gap", finding.component, "", finding.gap or "residue", [finding.uid], note=finding.note
         )
         step.gap, step.claims = finding.gap, list(finding.claims)
-        step.content = [
-            {"summary": gap.summary, "code": gap.code} for gap in GAPS if gap.name == finding.gap
-        ]
+        step.content = [{"summary": gap.summary, "code": gap.code} for gap in GAPS if gap.name == finding.gap]
         self._stage.tracer.enter(step)
 
     async def _until_quiet(self, driver: asyncio.Task[None]) -> None:
