@@ -19,6 +19,9 @@ MODEL = "Model"
 SCHEDULER = "Scheduler and memory"
 STUDY = "Looking inside"
 
+LARGEST = 2**31 - 1
+"""Of any size or seed: what a table of 32-bit numbers, and every recording, can hold."""
+
 
 class Dtype(StrEnum):
     bfloat16 = "bfloat16"
@@ -88,7 +91,11 @@ def serve(
     num_pages: Annotated[
         int | None,
         typer.Option(
-            min=1, rich_help_panel=SCHEDULER, help="Pages of the K/V cache.", show_default="from the memory"
+            min=1,
+            max=LARGEST,
+            rich_help_panel=SCHEDULER,
+            help="Pages of the K/V cache.",
+            show_default="from the memory",
         ),
     ] = None,
     attn: Annotated[
@@ -132,6 +139,7 @@ def serve(
         int | None,
         typer.Option(
             min=2,
+            max=LARGEST,
             rich_help_panel=SCHEDULER,
             help="Tokens of one request, prompt and answer.",
             show_default="from the model",
@@ -141,6 +149,7 @@ def serve(
         int,
         typer.Option(
             min=1,
+            max=LARGEST,
             rich_help_panel=SCHEDULER,
             help="Prompt tokens in one prefill step; a longer prompt is computed in chunks.",
         ),
@@ -169,6 +178,7 @@ def serve(
         int | None,
         typer.Option(
             min=0,
+            max=LARGEST,
             rich_help_panel=SCHEDULER,
             help="Makes sampling without a seed of its own repeatable.",
             show_default="random",
@@ -178,6 +188,7 @@ def serve(
         int,
         typer.Option(
             min=1,
+            max=LARGEST,
             rich_help_panel=SCHEDULER,
             help="Pieces of an answer that may wait for a slow client; beyond, it gets an error.",
         ),

@@ -34,6 +34,7 @@ def build_engine(args: ServerArgs) -> TorchEngine:
     """
     import torch
 
+    from ..attention.choose import choose
     from ..models.decoder import Decoder
     from ..models.weights import dummy_weights, load_weights
 
@@ -43,6 +44,7 @@ def build_engine(args: ServerArgs) -> TorchEngine:
     model_dir = resolve_model(args.model, args.dtype)
     config = load_model_config(model_dir)
     max_seq_len = sequence_limit(args, config)
+    chosen = choose(args.attn, config, dtype, device)
 
     ops = gpu_ops() if device.type == "cuda" else None
     try:
@@ -56,7 +58,7 @@ def build_engine(args: ServerArgs) -> TorchEngine:
     info = plan_sizes(args, config, dtype, device)
     try:
         if device.type == "cuda":
-            return build_cuda_engine(args, config, decoder, info, dtype, device)
+            return build_cuda_engine(args, chosen, config, decoder, info, dtype, device)
         return build_cpu_engine(config, decoder, info, dtype, device)
     except EngineError as error:
         raise ModelError(f"The model in {model_dir} does not run: {error}") from None
@@ -122,6 +124,11 @@ def plan_sizes(args: ServerArgs, config: ModelConfig, dtype: torch.dtype, device
     num_pages = args.num_pages or min(wanted, affordable)
     if num_pages < 1:
         raise ModelError(f"There is no memory for the K/V pool: one page takes {page_bytes} bytes.")
+    if device.type == "cpu" and num_pages * page_bytes > available_memory():
+        wanted_gb, free_gb = num_pages * page_bytes / 1e9, available_memory() / 1e9
+        raise ModelError(
+            f"--num-pages {num_pages} take {wanted_gb:.3g} GB, of which this machine has {free_gb:.3g} free."
+        )
     return EngineInfo(args.page_size, num_pages, args.max_running_req, max_seq_len, config.vocab_size)
 
 

@@ -13,6 +13,7 @@ from .base import EngineInfo
 if TYPE_CHECKING:
     import torch
 
+    from ..attention.choose import Chosen
     from ..models.decoder import Decoder
     from ..models.ops import Ops
     from .cuda_engine import CudaEngine
@@ -37,6 +38,7 @@ def gpu_ops() -> Ops:
 
 def build_cuda_engine(
     args: ServerArgs,
+    chosen: Chosen,
     config: ModelConfig,
     decoder: Decoder,
     info: EngineInfo,
@@ -46,15 +48,14 @@ def build_cuda_engine(
     """An engine with its pool and its captured decode steps.
 
     Raises:
-        ModelError: ``--attn`` asks for what is not here, or the memory does not suffice.
+        ModelError: the memory does not suffice.
     """
     import torch
 
-    from ..attention.choose import choose, decode_backend, eager_backend
+    from ..attention.choose import decode_backend, eager_backend
     from .cuda_engine import CudaEngine
     from .kv_cache import KVCache
 
-    chosen = choose(args.attn, config, dtype, device)
     try:
         cache = KVCache(config, info.num_pages + 1, info.page_size, dtype, device)
         eager = eager_backend(chosen, cache, config.num_heads)

@@ -107,3 +107,14 @@ def test_torch_comes_late() -> None:
     code += "\nprint({'torch', 'transformers', 'huggingface_hub', 'safetensors'} & set(sys.modules))"
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert found.stdout.strip() == "set()"
+
+
+def test_a_pool_beyond_the_memory_is_refused_by_its_size() -> None:
+    with pytest.raises(ModelError, match=r"--num-pages 2000000000 take .* GB"):
+        plan_sizes(ServerArgs(num_pages=2_000_000_000), CONFIG, torch.bfloat16, CPU)
+
+
+@pytest.mark.parametrize("attn", ["nope", "fi", "triton", "sdpa,fi"])
+def test_an_attention_that_is_not_here_is_refused_on_a_cpu_too(attn: str) -> None:
+    with pytest.raises(ModelError, match=f"--attn {attn}"):
+        build_engine(ServerArgs(attn=attn))
