@@ -117,7 +117,9 @@ def save_model(model: Qwen3ForCausalLM, tokenizer: Tokenizer, folder: Path) -> N
         for name, tensor in sorted(model.state_dict().items())
         if name != "lm_head.weight"  # tied to the embedding
     }
-    save_file(weights, folder / "model.safetensors", metadata={"format": "pt"})
+    file = folder / "model.safetensors"
+    save_file(weights, file, metadata={"format": "pt"})
+    file.chmod(0o644)  # safetensors would keep it to this user
     config = model.config.to_dict() | {"architectures": ["Qwen3ForCausalLM"], "dtype": "bfloat16"}
     config.pop("_name_or_path", None)
     config.pop("transformers_version", None)
