@@ -13,7 +13,6 @@ import openai
 import pytest
 
 QUESTION = [{"role": "user", "content": "What is a KV cache?"}]
-UNCERTAIN = [{"role": "user", "content": "Why?"}]  # what the model has no answer by heart to
 SERVE = ["-m", "minisgl_tutor", "serve", "--port", "0", "--threads", "1", "--max-seq-len", "256"]
 
 
