@@ -23,6 +23,9 @@ from ..server.protocol import OpenAICompletionRequest
 from .asgi import Reader
 from .connection import HIGH_WATER
 
+ON_THE_WAY_US = 100
+"""What leads to a message for the scheduler happens at least so long before it gets there."""
+
 UNKNOWN = -1
 """In the place of a request whose submit is not in the recording: the recorded server was killed."""
 
@@ -78,7 +81,7 @@ class Plan:
 
     def sent_us(self, request: RequestLine) -> int:
         """When to send it: when it was submitted, since a play takes no time to read a body."""
-        return self._submitted.get(request.rid, request.t)
+        return self._not_behind(UserMsg, request.rid, self._submitted.get(request.rid, request.t))
 
     def buffer(self, rid: int) -> int:
         pace = self._paces.get(rid)
@@ -88,10 +91,21 @@ class Plan:
         pace, leave = self._paces.get(rid), self._leaves.get(rid)
         return Reader(
             us_per_chunk=0 if pace is None else pace.chunk_us,
-            # One that left while its request was on the way in left just behind it: it was submitted.
-            leaves_at_us=None if leave is None else max(leave.t, self._submitted.get(rid, -1) + 1),
+            leaves_at_us=None if leave is None else self._left_us(leave),
             leaves_before_chunk=None if leave is None else leave.chunks,
         )
+
+    def _left_us(self, leave: DisconnectLine) -> int:
+        """When a client left; one that left while its request was on the way in did so just behind it."""
+        at_us = self._not_behind(AbortBackendMsg, leave.rid, leave.t)
+        return max(at_us, self._submitted.get(leave.rid, -1) + 1)
+
+    def _not_behind(self, kind: type, rid: int, at_us: int) -> int:
+        """``at_us``, or shortly before what it led to reached the scheduler: a busy process notes a thing
+        down late, and by then another may have dealt with it.
+        """
+        arrival = self.arrivals.get((kind, rid))
+        return at_us if arrival is None else max(0, min(at_us, arrival[0] - ON_THE_WAY_US))
 
     def streams(self, rid: int) -> bool:
         return OpenAICompletionRequest.model_validate(json.loads(self._bodies[rid].body)).stream
