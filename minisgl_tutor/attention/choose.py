@@ -65,7 +65,7 @@ def flashinfer_problem(config: ModelConfig, dtype: torch.dtype, device: torch.de
     if device.type != "cuda":
         return "needs a GPU; give --device cuda"
     if find_spec("flashinfer") is None:
-        return "is not installed; run: pip install 'minisgl-tutor[gpu]'"
+        return "is not installed; `minisgl-tutor doctor` says how to install it"
     if find_spec("flashinfer_jit_cache") is None and find_nvcc() is None:
         return (
             "builds its kernels with nvcc, which is not found; install the CUDA toolkit and set CUDA_HOME, "

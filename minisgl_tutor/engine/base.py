@@ -60,10 +60,6 @@ class SamplingBatch:
     seeds: np.ndarray
     positions: np.ndarray
 
-    @property
-    def all_greedy(self) -> bool:
-        return bool((self.temperatures <= 0).all())
-
 
 @dataclass(frozen=True, slots=True)
 class ForwardBatch:

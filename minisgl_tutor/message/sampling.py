@@ -26,10 +26,6 @@ class SamplingParams(msgspec.Struct, frozen=True, omit_defaults=True):
     top_p: float = 1.0
     seed: int | None = None
 
-    @property
-    def is_greedy(self) -> bool:
-        return self.temperature <= 0.0 or self.top_k == 1
-
 
 class Usage(msgspec.Struct, frozen=True):
     """Tokens of one request: prompt, generated, and prompt tokens found in the prefix cache."""

@@ -79,7 +79,7 @@ def _digest(path: Path) -> str:
 
 
 def _needs_extra(gguf_file: Path) -> ModelError:
-    return ModelError(f"Reading {gguf_file} needs more packages: pip install 'minisgl-tutor[engine]'.")
+    return ModelError(f"Reading {gguf_file} needs more packages; `minisgl-tutor doctor` says which.")
 
 
 def _convert(gguf_file: Path, dtype: str, directory: Path) -> None:

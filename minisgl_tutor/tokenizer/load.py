@@ -80,7 +80,7 @@ def _from_transformers(path: Path, now: Clock) -> Tokenizer:
     except ImportError as error:
         raise TokenizerNotFound(
             f"{path} has no tokenizer.json, and reading other formats needs transformers: "
-            "install minisgl-tutor[engine], or give a directory with a tokenizer.json"
+            "`minisgl-tutor doctor` says how to install it, or give a directory with a tokenizer.json"
         ) from error
     try:
         if path.is_dir():

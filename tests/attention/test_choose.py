@@ -74,7 +74,11 @@ def test_auto_in_float32_or_with_odd_heads(installed: set[str]) -> None:
 @pytest.mark.parametrize(
     ("attn", "missing", "said"),
     [
-        ("fi", "flashinfer", r"not installed; run: pip install 'minisgl-tutor\[gpu\]', or give --attn auto"),
+        (
+            "fi",
+            "flashinfer",
+            r"not installed; `minisgl-tutor doctor` says how to install it, or give --attn auto",
+        ),
         ("fi,triton", "nvcc", "nvcc, which is not found; install the CUDA toolkit and set CUDA_HOME"),
         ("triton", "triton", "needs a GPU and a CUDA build of torch"),
         ("triton,fi", "", "decode only; give fi or sdpa for prefill"),

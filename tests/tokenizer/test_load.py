@@ -177,7 +177,7 @@ def test_a_directory_without_a_tokenizer(tmp_path: Path) -> None:
 
 def test_without_transformers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "transformers", None)
-    with pytest.raises(TokenizerNotFound, match=r"needs transformers: install minisgl-tutor\[engine\]"):
+    with pytest.raises(TokenizerNotFound, match=r"needs transformers: `minisgl-tutor doctor`"):
         load_tokenizer(tmp_path)
 
 
