@@ -127,7 +127,7 @@ class _Checking:
             complete,
             look,
             self._seed,
-            self._runner.output,
+            self._runner.output(),
             self._file.name,
         )
 
@@ -138,7 +138,7 @@ class _Checking:
             stuck = Violation(check, Fault.STUCK, schedule, 0, 0, {"request": 0, **stop.values})
             return self._failed([stuck], complete=False)
         kind = "stuck-loading" if stop.kind == "stuck" else stop.kind
-        return verdict.stopped(self._place.exercise, kind, stop.values, schedule, self._runner.output)
+        return verdict.stopped(self._place.exercise, kind, stop.values, schedule, self._runner.output())
 
     # -- the trace command
 

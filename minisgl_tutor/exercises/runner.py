@@ -45,6 +45,9 @@ SILENCE_S = 5.0
 """Longer than the child's own watchdog needs: it cannot even run."""
 
 OUTPUT_BYTES = 1 << 20
+OUTPUT_S = 1.0
+"""How long what a child printed is waited for once it has ended; a process that it left may hold the pipe."""
+
 SHOWN_BYTES = 4096
 
 
@@ -67,7 +70,7 @@ class ReaderStopped(Exception):
 
 
 class Runner:
-    """One child. ``output`` is how what the reader's file printed begins, with dots if there is more."""
+    """One child, for one reader's file."""
 
     def __init__(self, file: Path) -> None:
         self._nonce = secrets.token_hex(16)
@@ -117,15 +120,22 @@ class Runner:
             os.close(jobs_out)
             os.close(answers_in)
         assert self._process.stdout is not None
+        self._output_reader = threading.Thread(
+            target=self._read_output, args=(self._process.stdout,), daemon=True
+        )
+        self._output_reader.start()
         for work, stream in (
             (self._write_jobs, os.fdopen(jobs_in, "wb")),
             (self._read_answers, os.fdopen(answers_out, "rb")),
-            (self._read_output, self._process.stdout),
         ):
             threading.Thread(target=work, args=(stream,), daemon=True).start()
 
-    @property
     def output(self) -> str:
+        """How what the reader's file printed begins, with dots if there is more. Ends the child: what it
+        printed may come behind its answers, and is all there only once it has ended.
+        """
+        self.close()
+        self._output_reader.join(OUTPUT_S)
         text = self._output.decode(errors="replace")
         return text if self._printed <= SHOWN_BYTES else text.rpartition("\n")[0] + "\n..."
 
@@ -220,7 +230,7 @@ class Runner:
             return ReaderStopped("floods", self._at(), megabytes=OUTPUT_BYTES >> 20)
         if not self._started:
             return CheckFailed(
-                f"the check's own process ended at once (status {status}): {self.output[-300:]}"
+                f"the check's own process ended at once (status {status}): {self.output()[-300:]}"
             )
         if status < 0:
             return ReaderStopped("killed", self._at(), signal=signal.Signals(-status).name)
