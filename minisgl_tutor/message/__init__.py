@@ -8,10 +8,12 @@ goes ``AbortMsg`` -> ``AbortBackendMsg`` (claims C2.25, C5.16).
 from .backend import AbortBackendMsg, BackendMsg, BatchBackendMsg, UserMsg
 from .codec import MalformedMessage, Message, decode, encode, unwrap
 from .frontend import BatchFrontendMsg, ErrorReply, FrontendMsg, UserReply
+from .logprobs import LEAST_LOGPROB, ScoredText, ScoredToken, TextLogprobs, TokenLogprobs
 from .sampling import FinishReason, SamplingParams, Usage
 from .tokenizer import AbortMsg, BatchTokenizerMsg, DetokenizeMsg, TokenizeMsg, TokenizerMsg
 
 __all__ = [
+    "LEAST_LOGPROB",
     "AbortBackendMsg",
     "AbortMsg",
     "BackendMsg",
@@ -25,6 +27,10 @@ __all__ = [
     "MalformedMessage",
     "Message",
     "SamplingParams",
+    "ScoredText",
+    "ScoredToken",
+    "TextLogprobs",
+    "TokenLogprobs",
     "TokenizeMsg",
     "TokenizerMsg",
     "Usage",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
+from .logprobs import TextLogprobs
 from .sampling import FinishReason, Usage
 
 
@@ -11,6 +12,8 @@ class UserReply(msgspec.Struct, frozen=True, tag=True, omit_defaults=True):
     """Detokenizer -> API server: the text of ``uid`` that is new in this round (C5.12).
 
     ``finish_reason`` and ``usage`` come with the finished reply alone.
+    ``logprobs`` has one entry for each token that became text in this reply, if the
+    request asked for it.
     """
 
     uid: int
@@ -18,6 +21,7 @@ class UserReply(msgspec.Struct, frozen=True, tag=True, omit_defaults=True):
     finished: bool
     finish_reason: FinishReason | None = None
     usage: Usage | None = None
+    logprobs: tuple[TextLogprobs, ...] = ()
 
 
 class ErrorReply(msgspec.Struct, frozen=True, tag=True, omit_defaults=True):

@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 
 from .frontend import ErrorReply
+from .logprobs import TokenLogprobs
 from .sampling import FinishReason, SamplingParams, Usage
 
 
@@ -29,7 +30,8 @@ class DetokenizeMsg(msgspec.Struct, frozen=True, tag=True, omit_defaults=True):
 
     Exactly one message of a request has ``finished`` set; it says why and carries
     the usage. After a cancel that message has no token: it only clears what the
-    detokenizer holds, behind the last token that was under way.
+    detokenizer holds, behind the last token that was under way. ``logprobs`` comes
+    with each token of a request that asked for it.
     """
 
     uid: int
@@ -37,6 +39,7 @@ class DetokenizeMsg(msgspec.Struct, frozen=True, tag=True, omit_defaults=True):
     finished: bool = False
     finish_reason: FinishReason | None = None
     usage: Usage | None = None
+    logprobs: TokenLogprobs | None = None
 
 
 TokenizerMsg = TokenizeMsg | DetokenizeMsg | AbortMsg | ErrorReply
