@@ -10,7 +10,7 @@ from .codec import MalformedMessage, Message, decode, encode, unwrap
 from .frontend import BatchFrontendMsg, ErrorReply, FrontendMsg, UserReply
 from .logprobs import LEAST_LOGPROB, ScoredText, ScoredToken, TextLogprobs, TokenLogprobs
 from .sampling import FinishReason, SamplingParams, Usage
-from .tokenizer import AbortMsg, BatchTokenizerMsg, DetokenizeMsg, TokenizeMsg, TokenizerMsg
+from .tokenizer import AbortMsg, BatchTokenizerMsg, DetokenizeMsg, StopStringsMsg, TokenizeMsg, TokenizerMsg
 
 __all__ = [
     "LEAST_LOGPROB",
@@ -29,6 +29,7 @@ __all__ = [
     "SamplingParams",
     "ScoredText",
     "ScoredToken",
+    "StopStringsMsg",
     "TextLogprobs",
     "TokenLogprobs",
     "TokenizeMsg",

@@ -6,9 +6,18 @@ import msgspec
 
 from .backend import AbortBackendMsg, BatchBackendMsg, UserMsg
 from .frontend import BatchFrontendMsg, ErrorReply, UserReply
-from .tokenizer import AbortMsg, BatchTokenizerMsg, DetokenizeMsg, TokenizeMsg
+from .tokenizer import AbortMsg, BatchTokenizerMsg, DetokenizeMsg, StopStringsMsg, TokenizeMsg
 
-Single = TokenizeMsg | AbortMsg | DetokenizeMsg | UserMsg | AbortBackendMsg | UserReply | ErrorReply
+Single = (
+    TokenizeMsg
+    | AbortMsg
+    | StopStringsMsg
+    | DetokenizeMsg
+    | UserMsg
+    | AbortBackendMsg
+    | UserReply
+    | ErrorReply
+)
 Batch = BatchTokenizerMsg | BatchBackendMsg | BatchFrontendMsg
 Message = Single | Batch
 

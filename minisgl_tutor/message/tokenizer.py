@@ -42,10 +42,22 @@ class DetokenizeMsg(msgspec.Struct, frozen=True, tag=True, omit_defaults=True):
     logprobs: TokenLogprobs | None = None
 
 
-TokenizerMsg = TokenizeMsg | DetokenizeMsg | AbortMsg | ErrorReply
+class StopStringsMsg(msgspec.Struct, frozen=True, tag=True):
+    """Scheduler -> detokenizer, ahead of the first token of ``uid``: the texts that end its answer.
+
+    Sent only for a request that has some. ``usage`` is that of the prompt: what an
+    answer that ends by one of them has to report.
+    """
+
+    uid: int
+    stop: tuple[str, ...]
+    usage: Usage
+
+
+TokenizerMsg = TokenizeMsg | StopStringsMsg | DetokenizeMsg | AbortMsg | ErrorReply
 
 
 class BatchTokenizerMsg(msgspec.Struct, frozen=True, tag=True):
     """Several messages for a worker, in order. ``ErrorReply`` passes through on its way to the front."""
 
-    data: list[TokenizeMsg | DetokenizeMsg | AbortMsg | ErrorReply]
+    data: list[TokenizeMsg | StopStringsMsg | DetokenizeMsg | AbortMsg | ErrorReply]

@@ -36,6 +36,8 @@ from ..message import (
     ErrorReply,
     FinishReason,
     SamplingParams,
+    StopStringsMsg,
+    Usage,
     UserMsg,
 )
 from ..message.codec import Single
@@ -53,7 +55,7 @@ from .validate import find_problem, length_limit
 
 logger = logging.getLogger(__name__)
 
-Reply = DetokenizeMsg | ErrorReply
+Reply = DetokenizeMsg | StopStringsMsg | ErrorReply
 LastData = tuple[ForwardInput, ForwardOutput]
 
 
@@ -208,6 +210,9 @@ class Scheduler:
                     continue
                 if end == req.prefill_len:
                     self.cache_manager.keep_prefix(req)
+                if req.sampling_params.stop and req.length == req.prompt_len:
+                    prompt = Usage(req.prompt_len, 0, req.cached_len)
+                    self.reply.append(StopStringsMsg(req.uid, req.sampling_params.stop, prompt))
                 req.append_host(token)
                 is_eos = not req.sampling_params.ignore_eos and token in self.eos_token_ids
                 finished = not req.can_decode or is_eos

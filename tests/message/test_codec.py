@@ -22,6 +22,7 @@ from minisgl_tutor.message import (
     SamplingParams,
     ScoredText,
     ScoredToken,
+    StopStringsMsg,
     TextLogprobs,
     TokenizeMsg,
     TokenLogprobs,
@@ -55,6 +56,7 @@ singles = st.one_of(
     st.builds(AbortMsg, uids),
     st.builds(UserMsg, uids, st.lists(st.integers(0, 2**31 - 1)), params),
     st.builds(AbortBackendMsg, uids),
+    st.builds(StopStringsMsg, uids, st.lists(texts, max_size=4).map(tuple), st.builds(Usage)),
     st.builds(
         DetokenizeMsg,
         uids,

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from minisgl_tutor.message import BatchTokenizerMsg, DetokenizeMsg, ErrorReply, Usage
+from minisgl_tutor.message import BatchTokenizerMsg, DetokenizeMsg, ErrorReply, StopStringsMsg, Usage
 from minisgl_tutor.scheduler.scheduler import Scheduler
 
 EOS = 2
@@ -49,6 +49,21 @@ def test_c2_72_eos_at_the_limit_finishes_once(make_rig: Any, ends_of: Any, overl
     replies = rig.finish()
     assert len(replies) == 2
     assert ends_of(replies, 0) == ["stop"]
+
+
+@both_loops
+def test_stop_strings_go_ahead_of_the_first_token_and_once(make_rig: Any, overlap: bool) -> None:
+    rig = make_rig(overlap=overlap, num_slots=2, script={1: [EOS]})
+    rig.send(0, 3, stop=("\n", "?"))
+    rig.send(1, 5, stop=(".",))
+    rig.send(2, 4)
+    replies = rig.finish()
+    assert [msg for msg in replies if isinstance(msg, StopStringsMsg)] == [
+        StopStringsMsg(0, ("\n", "?"), Usage(3, 0, 0)),
+        StopStringsMsg(1, (".",), Usage(5, 0, 0)),
+    ]
+    for uid in (0, 1):
+        assert [isinstance(msg, StopStringsMsg) for msg in replies if msg.uid == uid][:2] == [True, False]
 
 
 @both_loops
