@@ -36,10 +36,12 @@ MAY_KNOW: dict[str, set[str]] = {
     "models.errors": set(),
     "models.directory": {"models.errors"},
     "models.config": {"models.directory", "models.errors"},
+    "distributed.seat": set(),
+    "distributed": {"distributed.seat", "models.errors"},
     "engine.kv_cache": {"models.config"},
     "attention": MODEL | {"engine.kv_cache"},
-    "models": MODEL | {"attention", "resources"},
-    "engine": PLAIN | MODEL | {"engine.kv_cache", "attention", "models"},
+    "models": MODEL | {"attention", "distributed", "resources"},
+    "engine": PLAIN | MODEL | {"engine.kv_cache", "attention", "distributed", "models"},
     "server": {"message", "links", "server.config", "resources"},
     "gaps": {"message", "links", "tokenizer", "scheduler", "server"},
     # One place puts the components together, for processes and for a play alike.
@@ -49,7 +51,7 @@ MAY_KNOW: dict[str, set[str]] = {
     | MODEL
     | {"recording", "tokenizer", "engine", "models", "server", "server.build", "server.api_process"},
     "llm": PLAIN | MODEL | {"models", "engine", "tokenizer", "server", "server.build"},
-    "bench": {"llm", "message"} | MODEL,
+    "bench": {"llm", "message", "recording"} | MODEL,
     "trace": PLAY,
     "views": {"message", "trace"},
     "exercises": PLAY | {"trace", "views"},
@@ -60,8 +62,8 @@ MAY_KNOW: dict[str, set[str]] = {
 }
 
 # Rooms that need torch to do their work, and what of them must come up without it, as everything else must.
-TORCH_ROOMS = ("engine", "attention", "models")
-LIGHT_ENGINES = ("engine.base", "engine.hashing", "engine.recorded")
+TORCH_ROOMS = ("engine", "attention", "distributed", "models")
+LIGHT = ("engine.base", "engine.hashing", "engine.recorded", "distributed.seat")
 
 PICKLES = {"pickle", "cPickle", "_pickle", "cloudpickle", "dill", "marshal", "shelve"}
 PICKLING_METHODS = {"send_pyobj", "recv_pyobj"}
@@ -181,7 +183,7 @@ def test_the_control_plane_comes_up_without_torch() -> None:
         f"{NAME}.{module}"
         for module in modules()
         if module not in ("__init__", "__main__")
-        and (module in LIGHT_ENGINES or not any(within(module, room) for room in TORCH_ROOMS))
+        and (module in LIGHT or not any(within(module, room) for room in TORCH_ROOMS))
     ]
     script = f"""
 import importlib, sys

@@ -9,23 +9,33 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor
 
 from ..attention.base import Attends, AttentionPlan
+from ..distributed.group import Alone, Group
 from .config import ModelConfig
-from .linear import Linear
+from .linear import Linear, RowParallelLinear, VocabEmbedding
 from .ops import Ops, TorchOps
 from .rotary import rotary_table
+from .shard import Shard
 
 Destinations = Iterator[tuple[str, Tensor]]
 
 
 class Attention:
-    """Self-attention with grouped K/V heads; the family decides on biases and on norms of Q and K."""
+    """Self-attention with grouped K/V heads; the family decides on biases and on norms of Q and K.
+
+    Here and in ``MLP`` the sizes in ``config`` are this rank's, and results are those of all ranks.
+    """
 
     def __init__(
-        self, config: ModelConfig, layer: int, dtype: torch.dtype, device: torch.device, ops: Ops
+        self,
+        config: ModelConfig,
+        layer: int,
+        dtype: torch.dtype,
+        device: torch.device,
+        ops: Ops,
+        group: Group,
     ) -> None:
         self.layer = layer
         self.ops = ops
@@ -34,7 +44,8 @@ class Attention:
         self.heads = [config.num_heads, config.num_kv_heads, config.num_kv_heads]
         width = sum(self.heads) * config.head_dim
         self.qkv = Linear(config.hidden_size, width, config.qkv_bias, dtype, device)
-        self.out = Linear(config.num_heads * config.head_dim, config.hidden_size, False, dtype, device)
+        inner = config.num_heads * config.head_dim
+        self.out = RowParallelLinear(inner, config.hidden_size, dtype, device, group)
         self.qk_norms: tuple[Tensor, Tensor] | None = None
         if config.qk_norm:
             q_norm, k_norm = torch.empty(2, config.head_dim, dtype=dtype, device=device)
@@ -62,10 +73,12 @@ class Attention:
 class MLP:
     """The gated feed-forward half of a layer."""
 
-    def __init__(self, config: ModelConfig, dtype: torch.dtype, device: torch.device, ops: Ops) -> None:
+    def __init__(
+        self, config: ModelConfig, dtype: torch.dtype, device: torch.device, ops: Ops, group: Group
+    ) -> None:
         self.ops = ops
         self.gate_up = Linear(config.hidden_size, 2 * config.intermediate_size, False, dtype, device)
-        self.down = Linear(config.intermediate_size, config.hidden_size, False, dtype, device)
+        self.down = RowParallelLinear(config.intermediate_size, config.hidden_size, dtype, device, group)
 
     def __call__(self, x: Tensor) -> Tensor:
         return self.down(self.ops.gate(self.gate_up(x)))
@@ -81,14 +94,20 @@ class DecoderLayer:
     """Attention and MLP, each behind a norm and added to the stream."""
 
     def __init__(
-        self, config: ModelConfig, layer: int, dtype: torch.dtype, device: torch.device, ops: Ops
+        self,
+        config: ModelConfig,
+        layer: int,
+        dtype: torch.dtype,
+        device: torch.device,
+        ops: Ops,
+        group: Group,
     ) -> None:
         self.ops = ops
         self.eps = config.norm_eps
         self.attention_norm = torch.empty(config.hidden_size, dtype=dtype, device=device)
-        self.attention = Attention(config, layer, dtype, device, ops)
+        self.attention = Attention(config, layer, dtype, device, ops, group)
         self.mlp_norm = torch.empty(config.hidden_size, dtype=dtype, device=device)
-        self.mlp = MLP(config, dtype, device, ops)
+        self.mlp = MLP(config, dtype, device, ops, group)
 
     def __call__(
         self, x: Tensor, stream: Tensor | None, angles: Tensor, backend: Attends, plan: AttentionPlan
@@ -117,6 +136,10 @@ class Decoder:
 
     Its tensors are uninitialised until each of ``destinations`` has been written
     and ``freeze`` called. ``max_positions`` bounds the positions that can occur.
+    Of several ranks, ``group``, each has a ``shard`` of the model; all give the same scores.
+
+    Raises:
+        ModelError: the model cannot be divided among so many ranks.
     """
 
     def __init__(
@@ -126,25 +149,31 @@ class Decoder:
         dtype: torch.dtype,
         device: torch.device,
         ops: Ops | None = None,
+        group: Group | None = None,
     ) -> None:
         self.config = config
         self.ops = ops or TorchOps()
-        self.embedding = torch.empty(config.vocab_size, config.hidden_size, dtype=dtype, device=device)
-        layers = range(config.num_layers)
-        self.layers = [DecoderLayer(config, layer, dtype, device, self.ops) for layer in layers]
+        self.group = group or Alone()
+        self.shard = Shard(config, self.group.rank, self.group.size)
+        self.embedding = VocabEmbedding(self.shard, config.hidden_size, dtype, device, self.group)
+        self.layers = [
+            DecoderLayer(self.shard.local, layer, dtype, device, self.ops, self.group)
+            for layer in range(config.num_layers)
+        ]
         self.norm = torch.empty(config.hidden_size, dtype=dtype, device=device)
-        self.head = Linear(config.hidden_size, config.vocab_size, False, dtype, device)
+        self.head = Linear(config.hidden_size, self.shard.vocab_rows, False, dtype, device)
         if config.tie_embeddings:
-            self.head.weight = self.embedding
+            self.head.weight = self.embedding.weight
         self.rotary = rotary_table(config.rope, config.head_dim, max_positions, device)
 
     def destinations(self) -> dict[str, Tensor]:
-        """The place of each tensor of a Hugging Face checkpoint, by its name there."""
-        places = {"model.embed_tokens.weight": self.embedding, "model.norm.weight": self.norm}
+        """The place of each tensor of a Hugging Face checkpoint, or of this rank's part, by its name."""
+        vocab = self.shard.vocab[1] - self.shard.vocab[0]
+        places = {"model.embed_tokens.weight": self.embedding.weight[:vocab], "model.norm.weight": self.norm}
         for index, layer in enumerate(self.layers):
             places.update(layer.destinations(f"model.layers.{index}"))
         if not self.config.tie_embeddings:
-            places["lm_head.weight"] = self.head.weight
+            places["lm_head.weight"] = self.head.weight[:vocab]
         return places
 
     def freeze(self) -> None:
@@ -168,11 +197,12 @@ class Decoder:
         indices into them, ``None`` stands for all. Writes the tokens' K and V through
         ``backend``. The result has the model's type and shape [emitting, vocab].
         """
-        x, stream = F.embedding(input_ids, self.embedding), None
+        x, stream = self.embedding(input_ids), None
         angles = self.rotary[positions]
         for layer in self.layers:
             x, stream = layer(x, stream, angles, backend, plan)
         assert stream is not None
         if emitting is not None:
             x, stream = x[emitting], stream[emitting]
-        return self.head(self.ops.add_norm(x, stream, self.norm, self.config.norm_eps)[0])
+        scores = self.head(self.ops.add_norm(x, stream, self.norm, self.config.norm_eps)[0])
+        return self.group.all_gather(scores)[:, : self.config.vocab_size].contiguous()

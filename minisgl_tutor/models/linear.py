@@ -1,10 +1,13 @@
-"""A matrix product with a weight that stays the same."""
+"""A matrix product with a weight that stays the same, and what of it is divided among ranks."""
 
 from __future__ import annotations
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor
+
+from ..distributed.group import Group
+from .shard import Shard
 
 
 class Linear:
@@ -32,6 +35,41 @@ class Linear:
             product: Tensor = torch.ops.mkldnn._linear_pointwise(x, self.weight, self.bias, "none", [], "")
             return product
         return F.linear(x, self.weight, self.bias)
+
+
+class RowParallelLinear(Linear):
+    """The product of all ranks' inputs side by side: each multiplies its own, and the results are summed."""
+
+    def __init__(
+        self, inputs: int, outputs: int, dtype: torch.dtype, device: torch.device, group: Group
+    ) -> None:
+        super().__init__(inputs, outputs, False, dtype, device)
+        self._group = group
+
+    def __call__(self, x: Tensor) -> Tensor:
+        return self._group.all_reduce(super().__call__(x))
+
+
+class VocabEmbedding:
+    """The vectors of tokens, of which each rank has a span. ``weight`` is uninitialised at first."""
+
+    def __init__(
+        self, shard: Shard, width: int, dtype: torch.dtype, device: torch.device, group: Group
+    ) -> None:
+        self.weight = torch.empty(shard.vocab_rows, width, dtype=dtype, device=device)
+        self._start, end = shard.vocab
+        self._count = end - self._start
+        self.weight[self._count :] = 0
+        self._group = group
+
+    def __call__(self, token_ids: Tensor) -> Tensor:
+        """Shape [tokens, width] from int64 ids of the whole vocabulary."""
+        if self._group.size == 1:
+            return F.embedding(token_ids, self.weight)
+        own = token_ids - self._start
+        elsewhere = (own < 0) | (own >= self._count)
+        vectors = F.embedding(own.masked_fill(elsewhere, 0), self.weight)
+        return self._group.all_reduce(vectors.masked_fill(elsewhere[:, None], 0))
 
 
 def _can_pack() -> bool:

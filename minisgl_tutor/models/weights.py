@@ -1,9 +1,10 @@
-"""Fills a decoder: from safetensors files, tensor by tensor, or with seeded random numbers."""
+"""Fills a decoder, or a rank's part of it: from safetensors files, tensor by tensor, or at random."""
 
 from __future__ import annotations
 
 import zlib
 from pathlib import Path
+from typing import Any
 
 import torch
 from safetensors import SafetensorError, safe_open
@@ -12,12 +13,15 @@ from torch import Tensor
 from .decoder import Decoder
 from .directory import weight_files
 from .errors import ModelError
+from .shard import Shard
 
 DUMMY_SPREAD = 0.02
 
 
 def load_weights(decoder: Decoder, model_dir: Path) -> None:
     """Copies each tensor of the checkpoint to its place, converted to the decoder's type.
+
+    A rank reads its part of a tensor and no more.
 
     Raises:
         ModelError: a file is damaged, or the tensors are not those of this decoder.
@@ -29,7 +33,7 @@ def load_weights(decoder: Decoder, model_dir: Path) -> None:
                 with safe_open(file, framework="pt") as tensors:
                     for name in tensors.keys():  # noqa: SIM118 (not a dict)
                         if not _ignored(name, decoder):
-                            _fill(places, name, tensors.get_tensor(name), file)
+                            _fill(places, name, tensors, decoder.shard, file)
             except (SafetensorError, OSError) as error:
                 raise ModelError(f"{file} is damaged ({error}); download the model again.") from None
     if places:
@@ -43,24 +47,34 @@ def _ignored(name: str, decoder: Decoder) -> bool:
     return tied_head or name.endswith("rotary_emb.inv_freq")
 
 
-def _fill(places: dict[str, Tensor], name: str, tensor: Tensor, file: Path) -> None:
+def _fill(places: dict[str, Tensor], name: str, tensors: Any, shard: Shard, file: Path) -> None:
     place = places.pop(name, None)
     if place is None:
         raise ModelError(f"{file} holds the weights {name}, which this kind of model does not have.")
-    if place.shape != tensor.shape:
-        raise ModelError(
-            f"{name} in {file} has the shape {list(tensor.shape)}, not {list(place.shape)} as configured."
-        )
-    place.copy_(tensor)
+    stored = tensors.get_slice(name)
+    found: list[int] = stored.get_shape()
+    part = shard.part(name, found) if len(found) == place.dim() else None
+    own = found if part is None else part.shape(found)
+    if own != list(place.shape):
+        raise ModelError(f"{name} in {file} has the shape {own}, not {list(place.shape)} as configured.")
+    place.copy_(tensors.get_tensor(name) if part is None else part.of(stored))
 
 
 def dummy_weights(decoder: Decoder, seed: int = 0) -> None:
-    """Random weights that depend on the seed and each tensor's name alone; norms are ones."""
+    """Random weights that depend on the seed and each tensor's name alone; norms are ones.
+
+    They are those of the whole model, however many ranks have a part of it.
+    """
+    whole = Decoder(decoder.config, 1, decoder.norm.dtype, torch.device("meta")).destinations()
     with torch.inference_mode():
         for name, place in decoder.destinations().items():
             if name.endswith("norm.weight"):
                 place.fill_(1)
                 continue
+            part = decoder.shard.part(name, whole[name].shape)
+            target = place if part is None else torch.empty_like(whole[name], device=place.device)
             generator = torch.Generator(place.device).manual_seed(zlib.crc32(f"{seed} {name}".encode()))
-            place.normal_(0, DUMMY_SPREAD, generator=generator)
+            target.normal_(0, DUMMY_SPREAD, generator=generator)
+            if part is not None:
+                place.copy_(part.of(target))
     decoder.freeze()

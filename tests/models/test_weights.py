@@ -46,22 +46,22 @@ def test_a_single_file_without_index(decoder: Callable[..., Any], checkpoint: Ch
     save_file(tensors, directory / "anything.safetensors")
     filled = decoder()
     load_weights(filled, directory)
-    assert torch.equal(filled.embedding, tensors["model.embed_tokens.weight"])
+    assert torch.equal(filled.embedding.weight, tensors["model.embed_tokens.weight"])
 
 
 def test_weights_are_converted(decoder: Callable[..., Any], checkpoint: Checkpoint) -> None:
     directory, tensors = checkpoint
     filled = decoder("bfloat16")
     load_weights(filled, directory)
-    assert torch.equal(filled.embedding, tensors["model.embed_tokens.weight"].bfloat16())
+    assert torch.equal(filled.embedding.weight, tensors["model.embed_tokens.weight"].bfloat16())
 
 
 def test_tied_weights_are_one(decoder: Callable[..., Any], checkpoint: Checkpoint) -> None:
     directory, tensors = checkpoint
     filled = decoder(tie_word_embeddings=True)
     load_weights(filled, directory)  # The head that the file carries as well counts for nothing.
-    assert filled.head.weight is filled.embedding
-    assert torch.equal(filled.embedding, tensors["model.embed_tokens.weight"])
+    assert filled.head.weight is filled.embedding.weight
+    assert torch.equal(filled.embedding.weight, tensors["model.embed_tokens.weight"])
 
 
 @pytest.mark.parametrize(
@@ -115,7 +115,7 @@ def test_dummy_weights_are_repeatable_and_sane(decoder: Callable[..., Any]) -> N
         assert place.eq(1).all() if name.endswith("norm.weight") else 0.01 < place.std() < 0.03
     assert not torch.equal(places["model.embed_tokens.weight"], places["lm_head.weight"])
     dummy_weights(second, seed=1)
-    assert not torch.equal(second.embedding, first.embedding)
+    assert not torch.equal(second.embedding.weight, first.embedding.weight)
 
 
 def test_an_index_that_leads_out_of_the_directory(
