@@ -29,7 +29,7 @@ def build_frontend(
     from .frontend import FrontendManager
 
     cls = with_gaps(base or FrontendManager, args.gaps)
-    return cls(send_tokenizers, recv_tokenizer, args.backlog_limit)
+    return cls(send_tokenizers, recv_tokenizer, args.backlog_limit, args.backlog_bytes)
 
 
 def build_tokenize_worker(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
@@ -32,6 +32,34 @@ class SchedulerConfig:
 
 
 @dataclass(frozen=True)
+class Limits:
+    """What one client may ask of the HTTP service, and how long anything may take. Times are in seconds.
+
+    ``max_body_bytes`` bounds a request's body, ``body_timeout`` the time that it may
+    take to arrive, ``max_prompt_chars`` the text in it; the model's context is a
+    bound of its own. Beyond the requests that can run, ``max_waiting`` may wait.
+    A request that has no token after ``first_token_timeout``, or no end after
+    ``request_timeout``, is ended. So is a connection that has had no request for
+    ``idle_timeout``, or that took nothing of what is sent for ``write_timeout``.
+    ``shutdown_timeout`` is what running requests get when the server is to stop. A
+    worker hangs if it gives no sign for ``hung_after``, or is in one round of its
+    loop for ``stuck_after``.
+    """
+
+    max_body_bytes: int = 16 << 20
+    body_timeout: float = 60
+    max_prompt_chars: int = 2_000_000
+    max_waiting: int = 1024
+    first_token_timeout: float = 600
+    request_timeout: float = 3600
+    idle_timeout: float = 75
+    write_timeout: float = 60
+    shutdown_timeout: float = 20
+    hung_after: float = 10
+    stuck_after: float = 600
+
+
+@dataclass(frozen=True)
 class ServerArgs:
     """All that ``serve`` takes (the reference's name).
 
@@ -39,7 +67,9 @@ class ServerArgs:
     that ships with the package. Sizes of ``None`` are chosen from the model and
     the machine. ``num_tokenizer`` 0 shares one worker with the detokenizer.
     ``backlog_limit`` bounds the replies that may wait for one client that does
-    not read. On a GPU, ``attn`` names the attention (one name, or prefill,decode),
+    not read, and ``backlog_bytes`` the bytes in them; ``limits`` are those of the
+    HTTP service. Its clients need ``api_key``, if there is one, and web pages of
+    ``allow_origins`` may be clients. On a GPU, ``attn`` names the attention (one name, or prefill,decode),
     ``memory_ratio`` is the part of the memory that weights and K/V pool may take, and
     decode steps of up to ``cuda_graph_max_bs`` requests are captured, 0 for none.
     ``record`` names a file that the run is recorded to, with every
@@ -63,6 +93,10 @@ class ServerArgs:
     max_running_req: int = 64
     max_seq_len: int | None = None
     backlog_limit: int = 4096
+    backlog_bytes: int = 1 << 20
+    limits: Limits = Limits()
+    api_key: str | None = field(default=None, repr=False)
+    allow_origins: tuple[str, ...] = ()
     scheduler: SchedulerConfig = SchedulerConfig()
     gaps: tuple[str, ...] = ()
     record: str | None = None

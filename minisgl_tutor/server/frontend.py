@@ -29,13 +29,13 @@ from ..message import (
     UserReply,
     unwrap,
 )
+from .backlog import Reply, UnreadBytes, merged
 from .protocol import Completed, RequestFailed, ResponseForm, error_body
 from .sse import DONE, event, unless_disconnected
 
 logger = logging.getLogger(__name__)
 
 T = TypeVar("T")
-Reply = UserReply | ErrorReply
 
 _unwrap_msg = unwrap
 
@@ -45,8 +45,9 @@ class FrontendManager:
 
     ``send_tokenizers`` has one link for each tokenizer worker. A request and its
     abort go to the same one, so that neither can overtake the other.
-    ``backlog_limit`` is the number of replies that may wait for one client that
-    does not read; beyond it the request ends with an error.
+    ``backlog_limit`` is the number of replies, and ``backlog_bytes`` that of the
+    bytes in them, that may wait for one client that does not read; beyond either
+    the request ends with an error.
 
     Hook points, which a gap may override: ``own`` and ``end_user`` (what ends a
     request), ``unless_disconnected`` (what notices a client that leaves while it
@@ -55,15 +56,21 @@ class FrontendManager:
     """
 
     def __init__(
-        self, send_tokenizers: Sequence[AsyncPush], recv_tokenizer: AsyncPull, backlog_limit: int = 4096
+        self,
+        send_tokenizers: Sequence[AsyncPush],
+        recv_tokenizer: AsyncPull,
+        backlog_limit: int = 4096,
+        backlog_bytes: int = 1 << 20,
     ) -> None:
         self.send_tokenizers = send_tokenizers
         self.recv_tokenizer = recv_tokenizer
         self.backlog_limit = backlog_limit
+        self.backlog_bytes = backlog_bytes
         self.uid_counter = 0
         self.ack_map: dict[int, list[Reply]] = {}
         self.event_map: dict[int, asyncio.Event] = {}
         self.unanswered: set[int] = set()  # no finished reply has come yet
+        self._unread_bytes = UnreadBytes()
         self.failure: ErrorReply | None = None
         self._failed = asyncio.Event()
         self._listener: asyncio.Task[None] | None = None
@@ -123,17 +130,27 @@ class FrontendManager:
         return uid in self.unanswered
 
     def file_reply(self, reply: Reply) -> None:
-        self.ack_map[reply.uid].append(reply)
+        unread, event = self.ack_map[reply.uid], self.event_map[reply.uid]
+        unread.append(reply)
         if reply.finished:
             self.unanswered.discard(reply.uid)
-        self.event_map[reply.uid].set()
-        if len(self.ack_map[reply.uid]) > self.backlog_limit:
+        event.set()
+        if len(unread) > 1 and (
+            self._unread_bytes.grown(event, unread) > self.backlog_bytes or len(unread) > self.backlog_limit
+        ):
             self.overflow(reply.uid)
 
     def overflow(self, uid: int) -> None:
         """Ends a request whose client does not read: its unread replies give way to an error (C5.172)."""
-        message = f"the client left {self.backlog_limit} pieces of its answer unread; the request was ended"
-        self.ack_map[uid] = [ErrorReply(uid=uid, message=message, status=503, code="slow_reader")]
+        message = (
+            f"the client left {len(self.ack_map[uid])} pieces of its answer unread; the request was ended"
+        )
+        self.cut_short(uid, ErrorReply(uid=uid, message=message, status=503, code="slow_reader"))
+
+    def cut_short(self, uid: int, reply: ErrorReply) -> None:
+        """The server ends a request: ``reply`` takes the place of what is unread, and one abort is sent."""
+        self.ack_map[uid] = [reply]
+        self.event_map[uid].set()
         if uid in self.unanswered:
             self.unanswered.discard(uid)
             self.send_tokenizers[uid % len(self.send_tokenizers)].put_nowait(AbortMsg(uid=uid))
@@ -141,19 +158,22 @@ class FrontendManager:
     async def wait_for_ack(self, uid: int) -> AsyncGenerator[Reply, None]:
         """The replies of one request, up to its finished one (C5.62, C5.64).
 
+        What has come while its client took no more is one reply when it does again.
         Between ``clear`` and the fresh list nothing is awaited, so no reply can
         come in between: it is in the taken list, or it sets the event again.
         """
         event = self.event_map[uid]
+        is_behind = False
         while True:
             await event.wait()
             event.clear()
             pending = self.ack_map[uid]
             self.ack_map[uid] = []
-            for ack in pending:
+            for ack in merged(pending) if is_behind else pending:
                 yield ack
                 if ack.finished:
                     return
+            is_behind = event.is_set()
 
     # -- an answer goes out
 

@@ -15,6 +15,7 @@ from minisgl_tutor.server.frontend import FrontendManager
 class Rig:
     cls: type[FrontendManager] = FrontendManager
     backlog_limit: int = 4096
+    backlog_bytes: int = 1 << 20
     tokenizers: int = 1
     outbox: list[MemoryChannel] = field(init=False)
     inbox: MemoryChannel = field(init=False)
@@ -27,6 +28,7 @@ class Rig:
             [MemoryAsyncPush(channel) for channel in self.outbox],
             MemoryAsyncPull(self.inbox),
             self.backlog_limit,
+            self.backlog_bytes,
         )
 
     def feed(self, *replies: UserReply | ErrorReply) -> None:

@@ -33,7 +33,7 @@ def over_long_prompt(script):
 
 def slow_reader(script):
     rid = script.request(1_000, "one chunk a token " * 5)
-    script.pace(rid, 50_000)
+    script.pace(rid, 400_000)
 
 
 SCENES = {

@@ -1,0 +1,61 @@
+"""What a client that does not read has waiting for it: how much that is, and how it is caught up with."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from weakref import WeakKeyDictionary
+
+from ..message import ErrorReply, UserReply
+
+Reply = UserReply | ErrorReply
+
+LOGPROB_BYTES = 64
+"""What one logprob takes at least, with its token."""
+
+
+def size_of(reply: Reply) -> int:
+    """Bytes that a reply has for its client: its text, and about as many as its logprobs take."""
+    if isinstance(reply, ErrorReply):
+        return 0
+    scores = sum(1 + len(entry.top) for entry in reply.logprobs)
+    return len(reply.incremental_output.encode(errors="replace")) + scores * LOGPROB_BYTES
+
+
+def merged(replies: Sequence[Reply]) -> list[Reply]:
+    """The same text in one reply, with what the last one says of the end; an error stays by itself."""
+    texts = [reply for reply in replies if isinstance(reply, UserReply)]
+    errors = [reply for reply in replies if isinstance(reply, ErrorReply)]
+    if len(texts) < 2:
+        return list(replies)
+    last = texts[-1]
+    whole = UserReply(
+        uid=last.uid,
+        incremental_output="".join(reply.incremental_output for reply in texts),
+        finished=last.finished,
+        finish_reason=last.finish_reason,
+        usage=last.usage,
+        logprobs=tuple(entry for reply in texts for entry in reply.logprobs),
+    )
+    return [whole, *errors]
+
+
+class UnreadBytes:
+    """How many bytes wait for each client that is behind. Kept with a request's event, and gone with it."""
+
+    def __init__(self) -> None:
+        self._sizes: WeakKeyDictionary[asyncio.Event, int] = WeakKeyDictionary()
+
+    def __len__(self) -> int:
+        return len(self._sizes)
+
+    def grown(self, event: asyncio.Event, unread: Sequence[Reply]) -> int:
+        """The bytes of ``unread``, to which one reply has just been added."""
+        if len(unread) == 1:
+            return size_of(unread[0])
+        if len(unread) == 2:  # the first of a new list was not counted
+            size = size_of(unread[0]) + size_of(unread[1])
+        else:
+            size = self._sizes.get(event, 0) + size_of(unread[-1])
+        self._sizes[event] = size
+        return size
