@@ -49,7 +49,7 @@ class LLM:
         from .tokenizer.load import load_eos_token_ids, load_tokenizer
 
         args = ServerArgs(model=model, **options)
-        model_dir = resolve_model(model, args.dtype)
+        model_dir = resolve_model(model, args.dtype, args.model_source)
         tokenizer = load_tokenizer(model_dir)
         engine = build_engine(replace(args, model=str(model_dir)))
         self._set_up(args, engine, tokenizer, load_eos_token_ids(model_dir, tokenizer))

@@ -37,7 +37,7 @@ class FlashInferPrefill:
         self._planned = torch.cuda.Event()
 
     def plan(self, batch: AttentionBatch) -> PrefillPlan:
-        size, dtype = self.cache.page_size, self.cache.keys.dtype
+        size = self.cache.page_size
         counts = -(-batch.seq_lens // size)
         indptr = _running_sum(counts)
         rows = np.repeat(np.arange(len(counts)), counts)
@@ -57,8 +57,8 @@ class FlashInferPrefill:
             self.cache.keys.shape[-1],
             size,
             causal=True,
-            q_data_type=dtype,
-            kv_data_type=dtype,
+            q_data_type=self.cache.dtype,
+            kv_data_type=self.cache.stored,
             seq_lens=torch.from_numpy(batch.seq_lens.astype(np.int32)),
             max_token_per_sequence=int(new_lens.max()),
         )
@@ -119,7 +119,7 @@ class FlashInferDecode:
 
     def prepare(self, plan: AttentionPlan, seq_lens: np.ndarray) -> None:
         assert isinstance(plan, DecodePlan)
-        size, dtype = self.cache.page_size, self.cache.keys.dtype
+        size = self.cache.page_size
         indptr = torch.from_numpy(_running_sum(-(-seq_lens // size)))
         last_page_lens = torch.from_numpy((seq_lens - 1) % size + 1)
         self._planned.synchronize()
@@ -134,8 +134,8 @@ class FlashInferDecode:
             self.cache.num_heads,
             self.cache.keys.shape[-1],
             size,
-            q_data_type=dtype,
-            kv_data_type=dtype,
+            q_data_type=self.cache.dtype,
+            kv_data_type=self.cache.stored,
             global_override_indptr_cpu=indptr,
         )
         self._planned.record()
@@ -151,7 +151,6 @@ class FlashInferDecode:
 
     def _new_plan(self, step: DecodeStep) -> DecodePlan:
         rows, device = len(step.slots), step.slots.device
-        dtype = self.cache.keys.dtype
         indptr = torch.arange(rows + 1, dtype=torch.int32, device=device)
         last_page_lens = torch.ones(rows, dtype=torch.int32, device=device)
         pages = torch.zeros(rows * step.page_table.shape[1], dtype=torch.int32, device=device)
@@ -172,8 +171,8 @@ class FlashInferDecode:
             self.cache.num_heads,
             self.cache.keys.shape[-1],
             self.cache.page_size,
-            q_data_type=dtype,
-            kv_data_type=dtype,
+            q_data_type=self.cache.dtype,
+            kv_data_type=self.cache.stored,
         )
         return DecodePlan(step, wrapper, indptr, last_page_lens)
 

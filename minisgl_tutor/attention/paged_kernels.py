@@ -107,6 +107,9 @@ def attend(
         queries = tl.load(
             q + row.to(tl.int64) * q_stride + heads[:, None] * DIM + dim[None, :], mask=member, other=0.0
         )
+        if keys.dtype.element_ty == tl.float8e4nv and queries.dtype == tl.bfloat16:
+            # The hardware turns such keys and values into float16, without loss, and into nothing else.
+            queries = queries.to(tl.float16)
         highest = tl.full([GROUP_BLOCK], -float("inf"), tl.float32)
         total = tl.zeros([GROUP_BLOCK], tl.float32)
         mixed = tl.zeros([GROUP_BLOCK, DIM_BLOCK], tl.float32)
@@ -129,14 +132,15 @@ def attend(
                 some_values = tl.load(
                     values + place[:, None] * DIM + dim[None, :], mask=dim[None, :] < DIM, other=0.0
                 )
-            scores = tl.dot(queries, some_keys, input_precision="ieee") * scale
+            scores = tl.dot(queries, some_keys.to(queries.dtype), input_precision="ieee") * scale
             scores = tl.where(position[None, :] < end, scores, -float("inf"))
             new_highest = tl.maximum(highest, tl.max(scores, 1))
             shares = tl.exp2(scores - new_highest[:, None])
             fade = tl.exp2(highest - new_highest)
             total = total * fade + tl.sum(shares, 1)
             mixed = mixed * fade[:, None]
-            mixed = tl.dot(shares.to(some_values.dtype), some_values, mixed, input_precision="ieee")
+            some_values = some_values.to(queries.dtype)
+            mixed = tl.dot(shares.to(queries.dtype), some_values, mixed, input_precision="ieee")
             highest = new_highest
         mixed = mixed / total[:, None]
         if seq_len <= chunk:

@@ -99,7 +99,7 @@ class SDPABackend:
 
     def forward(self, q: Tensor, k: Tensor, v: Tensor, layer: int, plan: AttentionPlan) -> Tensor:
         assert isinstance(plan, SDPAPlan)
-        self.cache.store(layer, plan.new, k, v)
+        k, v = self.cache.store(layer, plan.new, k, v)
         out = torch.empty(q.shape, dtype=q.dtype, device=q.device)
         for row in plan.prefill:
             span = slice(row.start, row.end)

@@ -11,6 +11,7 @@ import typer
 
 from .fail import fail
 from .install import need_engine
+from .serve import Dtype, KVCacheDtype, ModelSource
 
 bench = typer.Typer(help="Measure what this machine reaches.", no_args_is_help=True)
 
@@ -26,12 +27,14 @@ def offline(
         str | None,
         typer.Option(metavar="PATH_OR_ID", help="As for serve; without it, the small model that ships."),
     ] = None,
+    model_source: Annotated[ModelSource, typer.Option(help="As for serve.")] = ModelSource.huggingface,
     dummy_weight: Annotated[bool, typer.Option("--dummy-weight", help="Random weights.")] = False,
     device: Annotated[
         str | None,
         typer.Option(help="Where the model runs.", show_default="the GPU if torch sees one, else cpu"),
     ] = None,
-    dtype: Annotated[str, typer.Option(help="bfloat16 or float32.")] = "bfloat16",
+    dtype: Annotated[Dtype, typer.Option(help="Type of weights and K/V cache.")] = Dtype.bfloat16,
+    kv_cache_dtype: Annotated[KVCacheDtype, typer.Option(help="As for serve.")] = KVCacheDtype.auto,
     attn: Annotated[str, typer.Option(help="auto, fi, triton or sdpa; or two, for prefill,decode.")] = "auto",
     page_size: Annotated[int, typer.Option(min=1, max=256, help="Tokens in one page.")] = 64,
     memory_ratio: Annotated[float, typer.Option(min=0.05, max=0.98, help="Part of the GPU's memory.")] = 0.85,
@@ -69,12 +72,13 @@ def offline(
     from ..server.config import SchedulerConfig
 
     try:
-        config = load_model_config(resolve_model(model, dtype))
+        config = load_model_config(resolve_model(model, dtype.value, model_source.value))
     except ModelError as error:
         fail(str(error), status=1)
     options: dict[str, Any] = {
         "device": device or ("cuda" if torch.cuda.is_available() else "cpu"),
-        "dtype": dtype,
+        "dtype": dtype.value,
+        "kv_cache_dtype": kv_cache_dtype.value,
         "dummy_weight": dummy_weight,
         "attn": attn,
         "page_size": page_size,
@@ -85,7 +89,7 @@ def offline(
     }
     scheduler = SchedulerConfig(prefill_budget=prefill_budget, overlap=overlap, seed=0)
     try:
-        llm = LLM(model, scheduler=scheduler, **options)
+        llm = LLM(model, model_source=model_source.value, scheduler=scheduler, **options)
     except ModelError as error:
         fail(str(error), status=1)
     workload = draw_workload(sequences, max_input, max_output)

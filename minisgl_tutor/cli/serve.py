@@ -25,7 +25,18 @@ LARGEST = 2**31 - 1
 
 class Dtype(StrEnum):
     bfloat16 = "bfloat16"
+    float16 = "float16"
     float32 = "float32"
+
+
+class KVCacheDtype(StrEnum):
+    auto = "auto"
+    fp8 = "fp8"
+
+
+class ModelSource(StrEnum):
+    huggingface = "huggingface"
+    modelscope = "modelscope"
 
 
 class Cache(StrEnum):
@@ -52,9 +63,12 @@ def serve(
         typer.Option(
             metavar="PATH_OR_ID",
             rich_help_panel=MODEL,
-            help="A directory, a GGUF file or a Hugging Face id; without it, the small model that ships.",
+            help="A directory, a GGUF file or a hub id; without it, the small model that ships.",
         ),
     ] = None,
+    model_source: Annotated[
+        ModelSource, typer.Option(rich_help_panel=MODEL, help="The hub that a hub id is looked up at.")
+    ] = ModelSource.huggingface,
     host: Annotated[str, typer.Option(help="Address to listen on; 0.0.0.0 for all.")] = "127.0.0.1",
     port: Annotated[
         int, typer.Option(min=0, max=65535, help="Port to listen on; 0 for any free one.")
@@ -72,6 +86,13 @@ def serve(
     dtype: Annotated[
         Dtype, typer.Option(rich_help_panel=MODEL, help="Type of weights and K/V cache.")
     ] = Dtype.bfloat16,
+    kv_cache_dtype: Annotated[
+        KVCacheDtype,
+        typer.Option(
+            rich_help_panel=SCHEDULER,
+            help="fp8 holds twice the tokens in the K/V cache, a little less exactly; auto is as --dtype.",
+        ),
+    ] = KVCacheDtype.auto,
     dummy_weight: Annotated[
         bool,
         typer.Option(
@@ -235,11 +256,13 @@ def serve(
     """
     args = ServerArgs(
         model=model,
+        model_source=model_source.value,
         host=host,
         port=port,
         num_tokenizer=num_tokenizer,
         device=device,
         dtype=dtype.value,
+        kv_cache_dtype=kv_cache_dtype.value,
         dummy_weight=dummy_weight,
         threads=threads,
         page_size=page_size,

@@ -37,11 +37,12 @@ def build_engine(args: ServerArgs) -> TorchEngine:
     from ..attention.choose import choose
     from ..models.decoder import Decoder
     from ..models.weights import dummy_weights, load_weights
+    from .kv_cache import stored_type
 
     torch.set_num_threads(args.threads or default_threads())
     device = find_device(args.device)
     dtype: torch.dtype = getattr(torch, args.dtype)
-    model_dir = resolve_model(args.model, args.dtype)
+    model_dir = resolve_model(args.model, args.dtype, args.model_source)
     config = load_model_config(model_dir)
     max_seq_len = sequence_limit(args, config)
     chosen = choose(args.attn, config, dtype, device)
@@ -55,24 +56,30 @@ def build_engine(args: ServerArgs) -> TorchEngine:
         dummy_weights(decoder)
     else:
         load_weights(decoder, model_dir)
-    info = plan_sizes(args, config, dtype, device)
+    info = plan_sizes(args, config, stored_type(args.kv_cache_dtype, dtype), device)
     try:
         if device.type == "cuda":
             return build_cuda_engine(args, chosen, config, decoder, info, dtype, device)
-        return build_cpu_engine(config, decoder, info, dtype, device)
+        return build_cpu_engine(args, config, decoder, info, dtype, device)
     except EngineError as error:
         raise ModelError(f"The model in {model_dir} does not run: {error}") from None
 
 
 def build_cpu_engine(
-    config: ModelConfig, decoder: Decoder, info: EngineInfo, dtype: torch.dtype, device: torch.device
+    args: ServerArgs,
+    config: ModelConfig,
+    decoder: Decoder,
+    info: EngineInfo,
+    dtype: torch.dtype,
+    device: torch.device,
 ) -> TorchEngine:
     """An engine with its pool, which has computed a first token."""
     from ..attention.sdpa import SDPABackend
     from .engine import TorchEngine
-    from .kv_cache import KVCache
+    from .kv_cache import KVCache, stored_type
 
-    cache = KVCache(config, info.num_pages, info.page_size, dtype, device)
+    stored = stored_type(args.kv_cache_dtype, dtype)
+    cache = KVCache(config, info.num_pages, info.page_size, dtype, device, stored)
     engine = TorchEngine(decoder, SDPABackend(cache), info, device)
     engine.warm_up()
     return engine
@@ -109,8 +116,12 @@ def sequence_limit(args: ServerArgs, config: ModelConfig) -> int:
     return max_seq_len
 
 
-def plan_sizes(args: ServerArgs, config: ModelConfig, dtype: torch.dtype, device: torch.device) -> EngineInfo:
+def plan_sizes(
+    args: ServerArgs, config: ModelConfig, stored: torch.dtype, device: torch.device
+) -> EngineInfo:
     """Sizes from the arguments where given, otherwise from the model and the memory that it left.
+
+    ``stored`` is the type of the K/V pool.
 
     Raises:
         ModelError: the arguments ask for more than the model or the memory has.
@@ -118,7 +129,7 @@ def plan_sizes(args: ServerArgs, config: ModelConfig, dtype: torch.dtype, device
     from .kv_cache import kv_bytes_per_token
 
     max_seq_len = sequence_limit(args, config)
-    page_bytes = args.page_size * kv_bytes_per_token(config, dtype)
+    page_bytes = args.page_size * kv_bytes_per_token(config, stored)
     affordable = pool_bytes(device, args.memory_ratio) // page_bytes
     wanted = args.max_running_req * -(-min(max_seq_len, POOL_SEQ_LEN) // args.page_size)
     num_pages = args.num_pages or min(wanted, affordable)

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from .cuda_engine import CudaEngine
 
 LARGEST_GRAPH = 256
+FP8_CAPABILITY = (8, 9)
 
 
 def gpu_ops() -> Ops:
@@ -48,16 +49,21 @@ def build_cuda_engine(
     """An engine with its pool and its captured decode steps.
 
     Raises:
-        ModelError: the memory does not suffice.
+        ModelError: the memory does not suffice, or the GPU is too old for an 8-bit K/V cache.
     """
     import torch
 
     from ..attention.choose import decode_backend, eager_backend
     from .cuda_engine import CudaEngine
-    from .kv_cache import KVCache
+    from .kv_cache import FP8, KVCache, stored_type
 
+    stored = stored_type(args.kv_cache_dtype, dtype)
+    if stored == FP8 and torch.cuda.get_device_capability(device) < FP8_CAPABILITY:
+        raise ModelError(
+            "--kv-cache-dtype fp8 needs a GPU of the Ada, Hopper or a later generation; leave it out here."
+        )
     try:
-        cache = KVCache(config, info.num_pages + 1, info.page_size, dtype, device)
+        cache = KVCache(config, info.num_pages + 1, info.page_size, dtype, device, stored)
         eager = eager_backend(chosen, cache, config.num_heads)
         engine = CudaEngine(decoder, eager, info, device, spare_page=info.num_pages)
         wanted = LARGEST_GRAPH if args.cuda_graph_max_bs is None else args.cuda_graph_max_bs

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import os
+from collections.abc import Mapping
+from importlib import import_module
 from pathlib import Path
 
 from .. import resources
@@ -11,20 +13,26 @@ from .directory import weight_files
 from .errors import ModelError
 
 HUB_FILES = ["*.json", "*.safetensors", "*.jinja", "tokenizer.model", "merges.txt", "vocab.txt"]
+HUBS: Mapping[str, tuple[str, str]] = {
+    "huggingface": ("Hugging Face", "huggingface_hub"),
+    "modelscope": ("ModelScope", "modelscope"),
+}
+"""By ``--model-source``: the hub's name, and its client, which has a ``snapshot_download``."""
+
 REMEDY = (
     "give --model a directory or a GGUF file, "
     "or start without --model for the model that ships with the package"
 )
 
 
-def resolve_model(model: str | None, dtype: str = "bfloat16") -> Path:
+def resolve_model(model: str | None, dtype: str = "bfloat16", source: str = "huggingface") -> Path:
     """A local directory with ``config.json``, weights and tokenizer of the model that a user named.
 
     ``None`` is the shipped model. A GGUF file is converted once into the user's
     cache, with its weights in ``dtype`` (may take a while and import torch). Anything
-    that is not a path is a Hugging Face hub id: the copy in the hub's cache is taken
-    where there is one, else it is downloaded. Give the result instead of the name to
-    other processes, so that they need not do it again.
+    that is not a path is an id at the hub ``source``, one of ``HUBS``: the copy in the
+    hub's cache is taken where there is one, else it is downloaded. Give the result
+    instead of the name to other processes, so that they need not do it again.
 
     Raises:
         ModelError: it cannot be had; one sentence says what was tried and what to do.
@@ -42,7 +50,7 @@ def resolve_model(model: str | None, dtype: str = "bfloat16") -> Path:
         return converted(path, dtype, cache_dir())
     if model.startswith(("/", ".", "~")) or path.suffix.lower() == ".gguf" or model.count("/") > 1:
         raise ModelError(f"There is no file or directory {model}; {REMEDY}.")
-    return _from_hub(model)
+    return _from_hub(model, source)
 
 
 def cache_dir() -> Path:
@@ -66,11 +74,15 @@ def _complete(path: Path) -> Path:
     return _checked_directory(path)
 
 
-def _from_hub(name: str) -> Path:
+def _from_hub(name: str, source: str) -> Path:
+    hub, client = HUBS[source]
     try:
-        from huggingface_hub import snapshot_download
+        snapshot_download = import_module(client).snapshot_download
     except ImportError:
-        raise ModelError(f"{name} is no path, and huggingface_hub is not installed; {REMEDY}.") from None
+        raise ModelError(
+            f"{name} is no path, and the package {client}, which would fetch it from {hub}, is not "
+            f"installed; run pip install {client}, or {REMEDY}."
+        ) from None
     # Not in the cache, or only in part: which error says so varies between versions of the hub's client.
     with contextlib.suppress(Exception):
         return _complete(Path(snapshot_download(name, allow_patterns=HUB_FILES, local_files_only=True)))
@@ -78,9 +90,11 @@ def _from_hub(name: str) -> Path:
         return _complete(Path(snapshot_download(name, allow_patterns=HUB_FILES)))
     except ModelError:
         raise
-    except Exception as error:  # The hub's client raises a dozen kinds of its own and of its HTTP library.
+    except Exception as error:  # A hub's client raises a dozen kinds of its own and of its HTTP library.
         reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
+        other = next(known for known in HUBS if known != source)
         raise ModelError(
-            f"{name} is no file or directory, is not in the Hugging Face cache, and cannot be "
-            f"downloaded ({reason}); {REMEDY}."
+            f"{name} is no file or directory, is not in the {hub} cache, and cannot be downloaded "
+            f"({reason}); check the id and the network, give --model-source {other} if it is there, "
+            f"or {REMEDY}."
         ) from None

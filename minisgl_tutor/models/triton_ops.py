@@ -117,6 +117,14 @@ def _gate(gate_up: tl.tensor, out: tl.tensor, width: tl.tensor, BLOCK: tl.conste
 
 
 @triton.jit
+def _stored(value: tl.tensor, pool: tl.tensor) -> tl.tensor:
+    """The value in the pool's type. An 8-bit one's largest number is 448, beyond which it is cut off."""
+    if pool.dtype.element_ty == tl.float8e4nv:
+        value = tl.clamp(value.to(tl.float32), -448.0, 448.0)
+    return value.to(pool.dtype.element_ty)
+
+
+@triton.jit
 def _turn(
     qkv: tl.tensor,
     q_norm: tl.tensor,
@@ -175,13 +183,13 @@ def _turn(
         k_row = (page + head - Q_HEADS) * PAGE + location % PAGE
         k_place = keys + k_row[:, None] * 2 * HALF + dim[None, :]
         k_inside = inside & is_k[:, None]
-        tl.store(k_place, turned_first, mask=k_inside)
-        tl.store(k_place + HALF, turned_second, mask=k_inside)
+        tl.store(k_place, _stored(turned_first, keys), mask=k_inside)
+        tl.store(k_place + HALF, _stored(turned_second, keys), mask=k_inside)
         v_row = (page + head - Q_HEADS - KV_HEADS) * PAGE + location % PAGE
         v_place = values + v_row[:, None] * 2 * HALF + dim[None, :]
         v_inside = inside & is_v[:, None]
-        tl.store(v_place, v_first.to(kind), mask=v_inside)
-        tl.store(v_place + HALF, v_second.to(kind), mask=v_inside)
+        tl.store(v_place, _stored(v_first.to(kind), values), mask=v_inside)
+        tl.store(v_place + HALF, _stored(v_second.to(kind), values), mask=v_inside)
     else:
         turns = inside & (is_q | is_k)[:, None]
         tl.store(place, turned_first, mask=turns)

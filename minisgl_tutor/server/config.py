@@ -63,9 +63,11 @@ class Limits:
 class ServerArgs:
     """All that ``serve`` takes (the reference's name).
 
-    ``model`` is a directory, a GGUF file, a hub id, or ``None`` for the model
-    that ships with the package. Sizes of ``None`` are chosen from the model and
-    the machine. ``num_tokenizer`` 0 shares one worker with the detokenizer.
+    ``model`` is a directory, a GGUF file, an id at the hub ``model_source``, or
+    ``None`` for the model that ships with the package. The K/V pool has the type
+    ``dtype``, or holds 8-bit numbers if ``kv_cache_dtype`` is "fp8". Sizes of ``None``
+    are chosen from the model and the machine. ``num_tokenizer`` 0 shares one worker
+    with the detokenizer.
     ``backlog_limit`` bounds the replies that may wait for one client that does
     not read, and ``backlog_bytes`` the bytes in them; ``limits`` are those of the
     HTTP service. Its clients need ``api_key``, if there is one, and web pages of
@@ -78,12 +80,14 @@ class ServerArgs:
     """
 
     model: str | None = None
+    model_source: Literal["huggingface", "modelscope"] = "huggingface"
     host: str = "127.0.0.1"
     port: int = 1919
     num_tokenizer: int = 1
     device: str = "cpu"
     attn: str = "auto"
-    dtype: Literal["bfloat16", "float32"] = "bfloat16"
+    dtype: Literal["bfloat16", "float16", "float32"] = "bfloat16"
+    kv_cache_dtype: Literal["auto", "fp8"] = "auto"
     dummy_weight: bool = False
     threads: int | None = None
     page_size: int = 16

@@ -98,15 +98,15 @@ def find_model(args: ServerArgs) -> Path:
     print(f"preparing {args.model}, which may take minutes the first time", file=sys.stderr)
     with StopSignals() as signals, Children(args.log_level) as children:
         answer = children.directory / "model"
-        children.start("minisgl-model-finder", _find_model, args.model, args.dtype, answer)
+        children.start("minisgl-model-finder", _find_model, args, answer)
         interrupt = children.wait_ready(signals)
         if interrupt is not None:
             raise SystemExit(128 + interrupt)
         return Path(answer.read_text(encoding="utf-8"))
 
 
-def _find_model(model: str, dtype: str, answer: Path, ready: Ready) -> None:
-    answer.write_text(str(resolve_model(model, dtype)), encoding="utf-8")
+def _find_model(args: ServerArgs, answer: Path, ready: Ready) -> None:
+    answer.write_text(str(resolve_model(args.model, args.dtype, args.model_source)), encoding="utf-8")
     ready()
 
 

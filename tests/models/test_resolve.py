@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import ModuleType
+from typing import Any
 
 import pytest
 
@@ -60,7 +63,8 @@ def test_a_hub_id_that_cannot_be_had(offline_hub: Path) -> None:
         "somebody/some-model is no file or directory, "
         "is not in the Hugging Face cache, and cannot be downloaded"
     )
-    assert REMEDY in sentence
+    assert REMEDY in sentence and "check the id and the network" in sentence
+    assert "--model-source modelscope" in sentence
     assert "\n" not in sentence
 
 
@@ -85,6 +89,63 @@ def test_a_hub_id_in_the_cache(offline_hub: Path) -> None:
         resolve_model("somebody/some-model")
     (snapshot / "two.safetensors").touch()
     assert resolve_model("somebody/some-model") == snapshot
+
+
+@pytest.fixture
+def modelscope(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[..., str]], None]:
+    """Puts a client of ModelScope in place that answers ``snapshot_download`` as told."""
+
+    def install(snapshot_download: Callable[..., str]) -> None:
+        client = ModuleType("modelscope")
+        client.snapshot_download = snapshot_download  # type: ignore[attr-defined]
+        monkeypatch.setitem(sys.modules, "modelscope", client)
+
+    return install
+
+
+def test_modelscope_downloads_what_its_cache_lacks(modelscope: Any, tmp_path: Path) -> None:
+    asked = []
+
+    def snapshot_download(name: str, allow_patterns: list[str], local_files_only: bool = False) -> str:
+        asked.append((name, local_files_only))
+        assert "*.safetensors" in allow_patterns
+        if local_files_only:
+            raise ValueError("not there")
+        (tmp_path / "config.json").write_text("{}")
+        (tmp_path / "model.safetensors").touch()
+        return str(tmp_path)
+
+    modelscope(snapshot_download)
+    assert resolve_model("Qwen/Qwen3-0.6B", source="modelscope") == tmp_path
+    assert asked == [("Qwen/Qwen3-0.6B", True), ("Qwen/Qwen3-0.6B", False)]
+
+
+def test_modelscope_takes_its_cache(modelscope: Any, tmp_path: Path) -> None:
+    (tmp_path / "config.json").write_text("{}")
+    (tmp_path / "model.safetensors").touch()
+    modelscope(lambda name, allow_patterns, local_files_only: str(tmp_path))
+    assert resolve_model("Qwen/Qwen3-0.6B", source="modelscope") == tmp_path
+
+
+def test_a_modelscope_id_that_cannot_be_had(modelscope: Any) -> None:
+    def snapshot_download(name: str, **options: Any) -> str:
+        raise ConnectionError("no route\nto host")
+
+    modelscope(snapshot_download)
+    with pytest.raises(ModelError) as caught:
+        resolve_model("somebody/some-model", source="modelscope")
+    sentence = str(caught.value)
+    assert "is not in the ModelScope cache, and cannot be downloaded (no route)" in sentence
+    assert "--model-source huggingface" in sentence and REMEDY in sentence
+    assert "\n" not in sentence
+
+
+def test_modelscope_without_its_client(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "modelscope", None)
+    with pytest.raises(
+        ModelError, match=f"ModelScope, is not installed; run pip install modelscope, or {REMEDY}"
+    ):
+        resolve_model("somebody/some-model", source="modelscope")
 
 
 def test_where_converted_models_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
