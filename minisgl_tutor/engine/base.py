@@ -46,12 +46,57 @@ class TableUpdate:
 
 
 @dataclass(frozen=True, slots=True)
+class Penalties:
+    """Rows whose scores depend on what they generated so far, shape [penalized].
+
+    A token that row ``rows[i]`` has ``c > 0`` times, from position ``begins[i]`` of
+    its sequence on, loses ``presences[i] + c * frequencies[i]`` of its score. The
+    engine counts in the token pool, where the token of a step in flight is as well.
+    What the pool cannot have, as a retraction gave the row's slot away, is written
+    there before: ``token_pool[known_slots[j], known_columns[j]] = known_tokens[j]``.
+    ``rows`` int64, ascending, each one emits; the factors float32; all else int32.
+    """
+
+    rows: np.ndarray
+    begins: np.ndarray
+    presences: np.ndarray
+    frequencies: np.ndarray
+    known_slots: np.ndarray
+    known_columns: np.ndarray
+    known_tokens: np.ndarray
+
+
+@dataclass(frozen=True, slots=True)
+class Biases:
+    """``values[i]`` is added to the score of token ``tokens[i]`` in row ``rows[i]``, shape [biases].
+
+    No pair of row and token comes twice. int64, int64, float32; ``rows`` ascending, each one emits.
+    """
+
+    rows: np.ndarray
+    tokens: np.ndarray
+    values: np.ndarray
+
+
+@dataclass(frozen=True, slots=True)
+class LogprobRows:
+    """The rows whose logprobs are wanted, int64, ascending, each one emits; of how many likeliest as well."""
+
+    rows: np.ndarray
+    top: int
+
+
+@dataclass(frozen=True, slots=True)
 class SamplingBatch:
     """Sampling values by row, shape [rows].
 
     ``temperatures`` float32, 0 for a greedy row; ``top_ks`` int32, -1 for off;
     ``top_ps`` float32; ``seeds`` uint64; ``positions`` int64, the index of the
     token to be drawn in its sequence, which with the seed fixes the draw.
+
+    The rest is what few ask for, ``None`` where no row does: ``min_ps`` float32,
+    shape [rows], 0 for off; penalties and biases, which change the scores before
+    anything else does; logprobs, which say nothing of any of these values.
     """
 
     temperatures: np.ndarray
@@ -59,6 +104,10 @@ class SamplingBatch:
     top_ps: np.ndarray
     seeds: np.ndarray
     positions: np.ndarray
+    min_ps: np.ndarray | None = None
+    penalties: Penalties | None = None
+    biases: Biases | None = None
+    logprobs: LogprobRows | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,11 +137,33 @@ class ForwardBatch:
     sampling: SamplingBatch
 
 
+@dataclass(frozen=True, slots=True)
+class Logprobs:
+    """How likely tokens were, by the model's scores as they are: natural logarithms, no less than -9999.
+
+    ``chosen`` float32 has one for the token of each row in the step's ``LogprobRows``,
+    shape [wanted]; ``top_tokens`` int64 and ``top_logprobs`` float32 the likeliest ones,
+    in falling order, shape [wanted, top] (fewer where the vocabulary ends).
+    """
+
+    chosen: np.ndarray
+    top_tokens: np.ndarray
+    top_logprobs: np.ndarray
+
+
 class ForwardOutput(Protocol):
     """A step that may still be running."""
 
     def next_tokens(self) -> list[int]:
         """One token a row, -1 for a row that emits none. Waits until the step has run.
+
+        Raises:
+            EngineError: the step failed.
+        """
+        ...
+
+    def logprobs(self) -> Logprobs:
+        """Those that the step's sampling values ask for; there must be some. Waits as ``next_tokens`` does.
 
         Raises:
             EngineError: the step failed.

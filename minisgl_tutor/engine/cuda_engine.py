@@ -8,10 +8,11 @@ from torch import Tensor
 
 from ..attention.base import AttentionBackend, DecodeBackend
 from ..models.decoder import Decoder
+from .adjust import adjusted
 from .base import EngineInfo, ForwardBatch
 from .cuda_graph import DecodeGraphs, Tables
 from .engine import TorchEngine, TorchOutput
-from .gumbel import GumbelSampler, find_filtered
+from .gumbel import GumbelSampler, other_rows
 from .transfer import to_device
 
 
@@ -50,15 +51,16 @@ class CudaEngine(TorchEngine):
             return super()._forward(batch)
         logits, tokens = replayed
         rows = np.arange(len(batch.slots))
-        filters = find_filtered(batch.sampling, rows, self.info.vocab_size)
-        if filters is not None:
-            # The graph drew without top-k and top-p: these rows are drawn again.
-            self._redraw(batch, logits, tokens, filters.rows.numpy())
-        return TorchOutput(tokens, tokens.to("cpu", non_blocking=True), rows, len(rows), self._mark())
+        others = other_rows(batch.sampling, self.info.vocab_size)
+        if len(others):
+            self._redraw(batch, logits, tokens, others)
+        return self._output(batch, logits, tokens, rows)
 
     def _redraw(self, batch: ForwardBatch, logits: Tensor, tokens: Tensor, rows: np.ndarray) -> None:
+        """The graph knows temperatures alone: rows that ask for more are drawn again."""
         args = self.sampler.prepare(batch.sampling, rows)
         index = to_device(rows, self.device)
-        tokens[index] = drawn = self.sampler.sample(logits[index], args)
+        scores = adjusted(logits[index], batch, rows, self.token_pool)
+        tokens[index] = drawn = self.sampler.sample(scores, args)
         slots, columns = self._move(batch.slots[rows]), self._move(batch.seq_lens[rows])
         self.token_pool[slots, columns] = drawn

@@ -15,7 +15,9 @@ from torch import Tensor
 
 from ..attention.base import AttentionBackend, AttentionBatch
 from ..models.decoder import Decoder
-from .base import EngineError, EngineInfo, ForwardBatch, SamplingBatch, TableUpdate
+from .adjust import adjusted
+from .base import EngineError, EngineInfo, ForwardBatch, Logprobs, SamplingBatch, TableUpdate
+from .logprobs import LogprobsUnderWay, find_logprobs
 from .sample import Sampler, StepSampler
 from .transfer import to_device
 
@@ -32,14 +34,24 @@ class TorchOutput:
     emitting: np.ndarray
     rows: int
     copied: torch.cuda.Event | None
+    scored: LogprobsUnderWay | None = None
 
     def next_tokens(self) -> list[int]:
         """One token a row, -1 for a row that emits none. Waits for the step."""
-        if self.copied is not None:
-            self.copied.synchronize()
+        self._wait()
         tokens = np.full(self.rows, -1, dtype=np.int64)
         tokens[self.emitting] = self.next_tokens_cpu.numpy()
         return [int(token) for token in tokens]
+
+    def logprobs(self) -> Logprobs:
+        """Those that were asked for. Waits for the step."""
+        assert self.scored is not None, "no row of the step asked for logprobs"
+        self._wait()
+        return self.scored.arrived()
+
+    def _wait(self) -> None:
+        if self.copied is not None:
+            self.copied.synchronize()
 
 
 class TorchEngine:
@@ -124,11 +136,20 @@ class TorchEngine:
     def _forward(self, batch: ForwardBatch) -> TorchOutput:
         emitting = np.flatnonzero(batch.emits)
         args = self.sampler.prepare(batch.sampling, emitting)
-        next_tokens_gpu = self.sampler.sample(self.logits(batch), args)
+        logits = self.logits(batch)
+        next_tokens_gpu = self.sampler.sample(adjusted(logits, batch, emitting, self.token_pool), args)
         slots, columns = self._move(batch.slots[emitting]), self._move(batch.seq_lens[emitting])
         self.token_pool[slots, columns] = next_tokens_gpu.int()
-        next_tokens_cpu = next_tokens_gpu.to("cpu", non_blocking=True)
-        return TorchOutput(next_tokens_gpu, next_tokens_cpu, emitting, len(batch.uids), self._mark())
+        return self._output(batch, logits, next_tokens_gpu, emitting)
+
+    def _output(
+        self, batch: ForwardBatch, logits: Tensor, tokens: Tensor, emitting: np.ndarray
+    ) -> TorchOutput:
+        """The handle on a step that was launched: what the host is to know of it goes on its way."""
+        wanted = batch.sampling.logprobs
+        scored = None if wanted is None else find_logprobs(logits, tokens, wanted, emitting)
+        on_host = tokens.to("cpu", non_blocking=True)
+        return TorchOutput(tokens, on_host, emitting, len(batch.uids), self._mark(), scored)
 
     def _update_page_table(self, update: TableUpdate) -> None:
         if len(update.slots):

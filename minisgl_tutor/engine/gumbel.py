@@ -61,20 +61,21 @@ class GumbelSampler:
 
 @dataclass(frozen=True)
 class Filters:
-    """Top-k and top-p of those rows that have them: ``rows`` int64, the values as in ``sample.kept``."""
+    """The filters of those rows that have any: ``rows`` int64, the values as in ``sample.kept``."""
 
     rows: Tensor
     top_k: Tensor
     top_p: Tensor
+    min_p: Tensor
 
     def to(self, device: torch.device) -> Filters:
-        return Filters(*(to_device(x, device) for x in (self.rows, self.top_k, self.top_p)))
+        return Filters(*(to_device(x, device) for x in (self.rows, self.top_k, self.top_p, self.min_p)))
 
     def apply(self, logits: Tensor, temperatures: Tensor) -> Tensor:
         """A copy of ``logits`` in which tokens that a row's filters leave out are minus infinity."""
         own = logits[self.rows].float().nan_to_num(nan=-torch.inf)
         scaled = own / temperatures[self.rows].clamp(min=LOWEST_TEMPERATURE)[:, None]
-        keep = kept(torch.softmax(scaled, dim=-1), self.top_k, self.top_p)
+        keep = kept(torch.softmax(scaled, dim=-1), self.top_k, self.top_p, self.min_p)
         filtered = own.masked_fill(~keep, -torch.inf).to(logits.dtype)
         return logits.index_copy(0, self.rows, filtered)
 
@@ -93,14 +94,27 @@ class GumbelArgs:
 
 
 def find_filtered(batch: SamplingBatch, rows: np.ndarray, vocab_size: int) -> Filters | None:
-    """Which of ``rows`` need top-k or top-p, on the host; ``None`` if none does."""
+    """Which of ``rows`` have filters that leave something out, on the host; ``None`` if none does."""
     top_ks, top_ps = batch.top_ks[rows], batch.top_ps[rows]
     limited = (top_ks > 1) & (top_ks < vocab_size)
-    chosen = np.flatnonzero((limited | (top_ps < 1)) & (effective_temperatures(batch)[rows] > 0))
+    filtered = limited | (top_ps < 1)
+    min_ps = np.zeros(len(rows), np.float32) if batch.min_ps is None else batch.min_ps[rows]
+    if batch.min_ps is not None:
+        filtered |= min_ps > 0
+    chosen = np.flatnonzero(filtered & (effective_temperatures(batch)[rows] > 0))
     if not len(chosen):
         return None
     top_k = np.where(limited[chosen], top_ks[chosen], vocab_size).astype(np.int64)
-    return Filters(torch.from_numpy(chosen), torch.from_numpy(top_k), torch.from_numpy(top_ps[chosen]))
+    return Filters(*map(torch.from_numpy, (chosen, top_k, top_ps[chosen], min_ps[chosen])))
+
+
+def other_rows(batch: SamplingBatch, vocab_size: int) -> np.ndarray:
+    """The rows whose token is not drawn from the softmax of their scores at a temperature, ascending."""
+    others = [changed.rows for changed in (batch.penalties, batch.biases) if changed is not None]
+    filters = find_filtered(batch, np.arange(len(batch.seeds)), vocab_size)
+    if filters is not None:
+        others.append(filters.rows.numpy())
+    return np.unique(np.concatenate(others)) if others else np.empty(0, np.int64)
 
 
 def draw(logits: Tensor, temperatures: Tensor, seeds: Tensor, positions: Tensor, tokens: Tensor) -> None:

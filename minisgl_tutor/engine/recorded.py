@@ -2,7 +2,8 @@
 
 Tokens are keyed by request and index, so a play may batch, chunk or cut them
 otherwise than the recorded run did and still gets the same ones. Past the
-recorded end of a request come filler tokens, which ``beyond`` counts.
+recorded end of a request come filler tokens, which ``beyond`` counts. Nothing but
+the recorded token can come, so its probability is 1.
 """
 
 from __future__ import annotations
@@ -10,7 +11,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from .base import EngineInfo, ForwardBatch
+import numpy as np
+
+from .base import EngineInfo, ForwardBatch, Logprobs
 
 
 @dataclass(frozen=True)
@@ -34,14 +37,22 @@ class RecordedAnswer:
 class RecordedOutput:
     """A step whose tokens can be read from ``read_us`` on."""
 
-    def __init__(self, engine: RecordedEngine, tokens: list[int], read_us: int) -> None:
+    def __init__(self, engine: RecordedEngine, batch: ForwardBatch, tokens: list[int], read_us: int) -> None:
         self._engine = engine
+        self._batch = batch
         self._tokens = tokens
         self.read_us = read_us
 
     def next_tokens(self) -> list[int]:
         self._engine.note_read(self)
         return self._tokens
+
+    def logprobs(self) -> Logprobs:
+        wanted = self._batch.sampling.logprobs
+        assert wanted is not None, "no row of the step asked for logprobs"
+        chosen = np.array([self._tokens[row] for row in wanted.rows], np.int64)
+        top = chosen[:, None][:, : wanted.top]
+        return Logprobs(np.zeros(chosen.shape, np.float32), top, np.zeros(top.shape, np.float32))
 
 
 class RecordedEngine:
@@ -85,7 +96,7 @@ class RecordedEngine:
             self._token(uid, rid, length) if emits else -1
             for uid, rid, length, emits in zip(batch.uids, rids, seq_lens, batch.emits.tolist(), strict=True)
         ]
-        output = RecordedOutput(self, tokens, self._read_time(rids, seq_lens))
+        output = RecordedOutput(self, batch, tokens, self._read_time(rids, seq_lens))
         self._launched += 1
         self._in_flight.append(output)
         return output

@@ -27,12 +27,13 @@ class SamplingArgs:
     """The sampling values of one step on the device, shape [rows]; all ``None`` when every row is greedy.
 
     ``temperatures`` float32, 0 for a greedy row; ``top_k`` int64, the vocabulary's
-    size where off; ``top_p`` float32; ``draws`` float64, at least 0 and below 1.
+    size where off; ``top_p`` and ``min_p`` float32; ``draws`` float64, at least 0 and below 1.
     """
 
     temperatures: Tensor | None = None
     top_k: Tensor | None = None
     top_p: Tensor | None = None
+    min_p: Tensor | None = None
     draws: Tensor | None = None
 
 
@@ -76,10 +77,12 @@ class Sampler:
         top_ks = batch.top_ks[rows].astype(np.int64)
         top_ks = np.where((top_ks <= 0) | (top_ks > self.vocab_size), self.vocab_size, top_ks)
         top_ps = batch.top_ps[rows].astype(np.float32)
+        min_ps = None if batch.min_ps is None else batch.min_ps[rows].astype(np.float32)
         return SamplingArgs(
             temperatures=self._move(temperatures),
             top_k=self._move(top_ks) if (top_ks < self.vocab_size).any() else None,
             top_p=self._move(top_ps) if (top_ps < 1).any() else None,
+            min_p=None if min_ps is None else self._move(min_ps),
             draws=self._move(uniform_draws(batch.seeds[rows], batch.positions[rows])),
         )
 
@@ -91,8 +94,7 @@ class Sampler:
         """
         if args.temperatures is None:
             return greedy(logits)
-        assert args.draws is not None
-        return sample_impl(logits, args.temperatures, args.top_k, args.top_p, args.draws)
+        return sample_impl(logits, args)
 
     def _move(self, values: np.ndarray) -> Tensor:
         return torch.from_numpy(values).to(self.device, non_blocking=True)
@@ -106,28 +108,42 @@ def greedy(logits: Tensor) -> Tensor:
     return tokens
 
 
-def sample_impl(
-    logits: Tensor, temperatures: Tensor, top_k: Tensor | None, top_p: Tensor | None, draws: Tensor
-) -> Tensor:
-    """Temperature, top-k, top-p of what that left, then the draw; greedy where the temperature is 0."""
+def sample_impl(logits: Tensor, args: SamplingArgs) -> Tensor:
+    """Temperature, what the filters leave, then the draw; greedy where the temperature is 0."""
+    temperatures, draws = args.temperatures, args.draws
+    assert temperatures is not None and draws is not None
     highest = torch.finfo(torch.float32).max
     logits = logits.float().nan_to_num(nan=-torch.inf, posinf=highest, neginf=-torch.inf)
     best_scores, best = logits.max(dim=-1)
     # With the highest score at 0 the smallest temperature overflows to minus infinity only: a greedy choice.
     probs = torch.softmax((logits - best_scores[:, None]) / temperatures.clamp(min=1e-30)[:, None], dim=-1)
-    if top_k is not None or top_p is not None:
-        probs = torch.where(kept(probs, top_k, top_p), probs, 0)
+    if args.top_k is not None or args.top_p is not None or args.min_p is not None:
+        probs = torch.where(kept(probs, args.top_k, args.top_p, args.min_p), probs, 0)
     drawn = sampling_from_probs(probs, draws)
     return torch.where((temperatures <= 0) | best_scores.isneginf(), best, drawn)
 
 
-def kept(probs: Tensor, top_k: Tensor | None, top_p: Tensor | None) -> Tensor:
-    """Which tokens top-k and then top-p leave: bool, the shape of ``probs``.
+def kept(
+    probs: Tensor, top_k: Tensor | None = None, top_p: Tensor | None = None, min_p: Tensor | None = None
+) -> Tensor:
+    """Which tokens all filters leave: bool, the shape of ``probs``.
+
+    Min-p keeps those with at least that part of the likeliest one's probability.
+    Top-k and then top-p know nothing of it.
 
     Top-p keeps the fewest of the likeliest whose share of what top-k left reaches
     it, at least one. All that are as likely as the last one kept stay as well, so
     that what is kept follows from the probabilities alone.
     """
+    keep = _kept_by_rank(probs, top_k, top_p)
+    return (
+        keep if min_p is None else keep & (probs >= min_p[:, None] * probs.max(dim=-1, keepdim=True).values)
+    )
+
+
+def _kept_by_rank(probs: Tensor, top_k: Tensor | None, top_p: Tensor | None) -> Tensor:
+    if top_k is None and top_p is None:
+        return torch.ones_like(probs, dtype=torch.bool)
     rows, size = probs.shape
     top_k = torch.full((rows,), size, device=probs.device) if top_k is None else top_k
     top_p = torch.ones(rows, device=probs.device) if top_p is None else top_p

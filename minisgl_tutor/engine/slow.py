@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 
-from .base import Engine, EngineInfo, ForwardBatch, ForwardOutput
+from .base import Engine, EngineInfo, ForwardBatch, ForwardOutput, Logprobs
 
 
 class SlowEngine:
@@ -35,3 +35,6 @@ class _SlowOutput:
         tokens = self._output.next_tokens()
         time.sleep(max(0.0, self._ready_at - time.monotonic()))
         return tokens
+
+    def logprobs(self) -> Logprobs:
+        return self._output.logprobs()

@@ -21,7 +21,7 @@ from typing import Any
 
 import msgspec
 
-from ..engine.base import Engine, EngineInfo, ForwardBatch, ForwardOutput
+from ..engine.base import Engine, EngineInfo, ForwardBatch, ForwardOutput, Logprobs
 from ..links import LinkObserver, NoObserver
 from ..message import AbortBackendMsg, Message, UserMsg
 from ..message.codec import Single
@@ -261,3 +261,6 @@ class _RecordedTokens:
         tokens = self._output.next_tokens()
         self._file.write(TokensLine(self._file.now_us(), self._n, list(tokens)))
         return tokens
+
+    def logprobs(self) -> Logprobs:
+        return self._output.logprobs()

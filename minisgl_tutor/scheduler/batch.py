@@ -9,6 +9,7 @@ import numpy as np
 from ..engine.base import ForwardBatch, Phase, TableUpdate
 from .req import Req
 from .table import TableManager
+from .wishes import with_wishes
 
 
 @dataclass(slots=True)
@@ -67,6 +68,11 @@ def prepare_batch(batch: Batch, table: TableManager) -> ForwardInput:
         emits = seq_lens == np.array([req.prefill_len for req in reqs], np.int32)
         chunks = zip(reqs, batch.ends, strict=True)
         input_ids = np.concatenate([req.token_ids[req.launched_len : end] for req, end in chunks])
+    sampling = table.sampling(slots, seq_lens)
+    if table.slots_with_wishes:
+        emitting = zip(np.flatnonzero(emits).tolist(), slots[emits].tolist(), strict=True)
+        rows = [(row, reqs[row]) for row, slot in emitting if slot in table.slots_with_wishes]
+        sampling = with_wishes(sampling, rows, batch.phase == "prefill")
     forward_batch = ForwardBatch(
         phase=batch.phase,
         uids=[req.uid for req in reqs],
@@ -76,6 +82,6 @@ def prepare_batch(batch: Batch, table: TableManager) -> ForwardInput:
         input_ids=input_ids,
         table_update=batch.table_update(),
         emits=emits,
-        sampling=table.sampling(slots, seq_lens),
+        sampling=sampling,
     )
     return ForwardInput(reqs, forward_batch)

@@ -52,6 +52,7 @@ from .radix import RadixCache
 from .req import Req
 from .table import TableManager
 from .validate import find_problem, length_limit
+from .wishes import logprobs_by_row
 
 logger = logging.getLogger(__name__)
 
@@ -201,7 +202,11 @@ class Scheduler:
         if last_data is not None:
             forward_input, output = last_data
             ends = forward_input.batch.seq_lens.tolist()
-            for req, end, token in zip(forward_input.reqs, ends, output.next_tokens(), strict=True):
+            tokens, logprobs = output.next_tokens(), {}
+            wanted = forward_input.batch.sampling.logprobs
+            if wanted is not None:
+                logprobs = logprobs_by_row(output.logprobs(), wanted, forward_input.reqs, tokens)
+            for row, (req, end, token) in enumerate(zip(forward_input.reqs, ends, tokens, strict=True)):
                 req.drain(end)
                 if req.ended:
                     self._release_if_drained(req)
@@ -217,12 +222,12 @@ class Scheduler:
                 is_eos = not req.sampling_params.ignore_eos and token in self.eos_token_ids
                 finished = not req.can_decode or is_eos
                 if not finished:
-                    self.reply.append(DetokenizeMsg(req.uid, token))
+                    self.reply.append(DetokenizeMsg(req.uid, token, logprobs=logprobs.get(row)))
                     if req.retracted:
                         self._requeue_if_drained(req)
                     continue
                 reason: FinishReason = "stop" if is_eos else "length"
-                self.reply.append(DetokenizeMsg(req.uid, token, True, reason, req.usage))
+                self.reply.append(DetokenizeMsg(req.uid, token, True, reason, req.usage, logprobs.get(row)))
                 self._finish_req(req)
         if self.reply:
             reply, self.reply = self.reply, []

@@ -6,6 +6,7 @@ import numpy as np
 
 from ..engine.base import SamplingBatch
 from .req import Req
+from .wishes import has_wishes
 
 _INT32_MAX = 2**31 - 1
 
@@ -20,6 +21,7 @@ class TableManager:
         self._top_ks = np.full(num_slots, -1, np.int32)
         self._top_ps = np.ones(num_slots, np.float32)
         self._seeds = np.zeros(num_slots, np.uint64)
+        self.slots_with_wishes: set[int] = set()
 
     def allocate(self, req: Req) -> None:
         """Gives ``req`` a slot; there must be a free one."""
@@ -29,12 +31,15 @@ class TableManager:
         self._top_ks[slot] = min(params.top_k, _INT32_MAX) if params.top_k > 0 else -1
         self._top_ps[slot] = params.top_p
         self._seeds[slot] = req.seed % 2**64
+        if has_wishes(params):
+            self.slots_with_wishes.add(slot)
         req.slot = slot
 
     def free(self, req: Req) -> None:
         """Takes the slot back; nothing that uses it may be in flight."""
         if req.slot is not None:
             self.free_slots.append(req.slot)
+            self.slots_with_wishes.discard(req.slot)
             req.slot = None
 
     def sampling(self, slots: np.ndarray, positions: np.ndarray) -> SamplingBatch:

@@ -7,6 +7,9 @@ from dataclasses import dataclass
 from ..engine.base import EngineInfo
 from ..message import SamplingParams, UserMsg
 
+MAX_LOGPROBS = 20
+MAX_PENALTY = 2.0
+MAX_BIAS = 100.0
 MAX_TEMPERATURE = 1e6
 """Far above any use: at this, all tokens are equally likely."""
 
@@ -27,7 +30,8 @@ def length_limit(info: EngineInfo) -> int:
 
 def find_problem(msg: UserMsg, info: EngineInfo) -> Problem | None:
     """Why ``msg`` cannot be served, or None. ``max_tokens`` beyond the limit is no problem: it is cut."""
-    return _prompt_problem(msg.input_ids, info) or _sampling_problem(msg.sampling_params)
+    params = msg.sampling_params
+    return _prompt_problem(msg.input_ids, info) or _sampling_problem(params) or _wish_problem(params, info)
 
 
 def _prompt_problem(prompt: list[int], info: EngineInfo) -> Problem | None:
@@ -64,4 +68,34 @@ def _sampling_problem(params: SamplingParams) -> Problem | None:
         return Problem(
             f"top_p is {params.top_p}: it must be above 0 and at most 1.", "invalid_value", "top_p"
         )
+    return None
+
+
+def _wish_problem(params: SamplingParams, info: EngineInfo) -> Problem | None:
+    """The bounds are those of the OpenAI API, where it has the field."""
+    bounds: dict[str, tuple[float, float, float]] = {
+        "min_p": (params.min_p, 0, 1),
+        "presence_penalty": (params.presence_penalty, -MAX_PENALTY, MAX_PENALTY),
+        "frequency_penalty": (params.frequency_penalty, -MAX_PENALTY, MAX_PENALTY),
+        "logprobs": (params.logprobs or 0, 0, MAX_LOGPROBS),
+    }
+    for name, (value, low, high) in bounds.items():
+        if not low <= value <= high:
+            return Problem(
+                f"{name} is {value}: it must be between {low:g} and {high:g}.", "invalid_value", name
+            )
+    for token, bias in params.logit_bias.items():
+        if not 0 <= token < info.vocab_size:
+            return Problem(
+                f"logit_bias has the token id {token}, which is outside of the model's vocabulary "
+                f"(0 to {info.vocab_size - 1}).",
+                "invalid_token_id",
+                "logit_bias",
+            )
+        if not -MAX_BIAS <= bias <= MAX_BIAS:
+            return Problem(
+                f"logit_bias of token {token} is {bias}: it must be between {-MAX_BIAS:g} and {MAX_BIAS:g}.",
+                "invalid_value",
+                "logit_bias",
+            )
     return None
