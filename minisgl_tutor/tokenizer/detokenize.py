@@ -11,6 +11,9 @@ reads as with the newest token, beyond what it read as before, is new text:
 
 The window shrinks to the newest token as soon as no unfinished character begins
 before it, so the cost of a token does not depend on how many came before.
+
+A stop string ends the answer here, as only here the text is known. The scheduler
+goes on until it is told; what it still sends of the request is passed over.
 """
 
 from __future__ import annotations
@@ -19,8 +22,10 @@ import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from ..message import DetokenizeMsg, ErrorReply, UserReply
+from ..message import DetokenizeMsg, ErrorReply, StopStringsMsg, TextLogprobs, Usage, UserReply
+from .logprobs import HeldLogprobs, as_texts
 from .pieces import REPLACEMENT
+from .stop import StopFinder
 from .tokenizer import Tokenizer
 
 logger = logging.getLogger(__name__)
@@ -30,15 +35,23 @@ logger = logging.getLogger(__name__)
 class DecodeStatus:
     """What is kept of one request between its tokens (C2.56).
 
-    ``surr_str`` is what was sent of the text of ``window``. A request that
-    ``failed`` has had its last reply; the rest of what the scheduler sends of it is
-    passed over until it is finished there as well.
+    ``surr_str`` is what was read of the text of ``window``. ``stops`` looks for its
+    stop strings and ``prompt`` is the usage of its prompt, if it has any. A request
+    that ``ended`` has had its last reply; the rest of what the scheduler sends of it
+    is passed over until it is finished there as well.
     """
 
     tokens: int = 0
     window: list[int] = field(default_factory=list)
     surr_str: str = ""
-    failed: bool = False
+    stops: StopFinder | None = None
+    prompt: Usage = field(default_factory=Usage)
+    logprobs: HeldLogprobs | None = None
+    ended: bool = False
+
+    @property
+    def usage_so_far(self) -> Usage:
+        return Usage(self.prompt.prompt_tokens, self.tokens, self.prompt.cached_tokens)
 
 
 class DetokenizeManager:
@@ -53,11 +66,15 @@ class DetokenizeManager:
         self.tokenizer = tokenizer
         self.decode_map: dict[int, DecodeStatus] = {}
 
-    def detokenize(self, msgs: Sequence[DetokenizeMsg | ErrorReply]) -> list[UserReply | ErrorReply]:
-        """The replies to ``msgs`` in order: one each, its text empty while a character is unfinished (C2.54).
+    def detokenize(
+        self, msgs: Sequence[StopStringsMsg | DetokenizeMsg | ErrorReply]
+    ) -> list[UserReply | ErrorReply]:
+        """The replies to ``msgs`` in order: one for each token.
 
-        An ``ErrorReply`` ends its request and is passed on. A token that cannot be
-        decoded ends its request with one; :meth:`awaits_finish` then holds.
+        Its text is empty while a character is unfinished (C2.54) or may belong to a
+        stop string. An ``ErrorReply`` ends its request and is passed on. A token that
+        cannot be decoded ends its request with one, and a stop string with a finished
+        reply; :meth:`awaits_finish` then holds.
         """
         replies: list[UserReply | ErrorReply] = []
         for msg in msgs:
@@ -65,15 +82,18 @@ class DetokenizeManager:
                 self.decode_map.pop(msg.uid, None)
                 replies.append(msg)
                 continue
+            if isinstance(msg, StopStringsMsg):
+                self.decode_map[msg.uid] = DecodeStatus(stops=StopFinder(msg.stop), prompt=msg.usage)
+                continue
             reply = self._reply(msg)
             if reply is not None:
                 replies.append(reply)
         return replies
 
     def awaits_finish(self, uid: int) -> bool:
-        """Whether ``uid`` failed here while the scheduler still computes it."""
+        """Whether ``uid`` ended here while the scheduler still computes it."""
         status = self.decode_map.get(uid)
-        return status is not None and status.failed
+        return status is not None and status.ended
 
     def held(self) -> dict[int, dict[str, int]]:
         """By uid, the number of tokens that its decode state has taken in."""
@@ -83,21 +103,40 @@ class DetokenizeManager:
         status = self.decode_map.setdefault(msg.uid, DecodeStatus())
         if msg.finished:
             del self.decode_map[msg.uid]
-        if status.failed:
+        if status.ended:
             return None
         try:
             text = self._new_text(status, msg)
         except Exception as error:
-            status.failed = True
+            status.ended = True
             logger.exception("token %s of request %s cannot be decoded", msg.next_token, msg.uid)
             message = f"the answer cannot be decoded: {error}"
             return ErrorReply(uid=msg.uid, message=message, code="detokenize_error")
+        if msg.logprobs is not None and msg.finish_reason != "stop":
+            status.logprobs = status.logprobs or HeldLogprobs()
+            status.logprobs.put(as_texts(msg.logprobs, self.tokenizer.decoder), text)
+        return self._shown(status, msg, text)
+
+    def _shown(self, status: DecodeStatus, msg: DetokenizeMsg, text: str) -> UserReply:
+        """The reply that shows ``text``, or what of it comes before a stop string."""
+        finished, reason, usage = msg.finished, msg.finish_reason, msg.usage
+        if status.stops is not None:
+            text = status.stops.feed(text)
+            if status.stops.found:
+                status.ended = finished = True
+                reason, usage = "stop", usage or status.usage_so_far
+            elif finished:
+                text += status.stops.held
+        logprobs: tuple[TextLogprobs, ...] = ()
+        if status.logprobs is not None:
+            logprobs = status.logprobs.take(text, everything=finished and not status.ended)
         return UserReply(
             uid=msg.uid,
             incremental_output=text,
-            finished=msg.finished,
-            finish_reason=msg.finish_reason,
-            usage=msg.usage,
+            finished=finished,
+            finish_reason=reason,
+            usage=usage,
+            logprobs=logprobs,
         )
 
     def _new_text(self, status: DecodeStatus, msg: DetokenizeMsg) -> str:

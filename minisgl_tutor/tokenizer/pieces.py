@@ -40,6 +40,10 @@ class TokenDecoder(Protocol):
         """Whether the token stands for nothing at all."""
         ...
 
+    def bytes_of(self, token: int) -> bytes:
+        """What the token by itself stands for, wherever it is; a special one for its name."""
+        ...
+
 
 class Pieces(dict[int, bytes]):
     """The bytes of each token, worked out when the token is first seen."""
@@ -76,6 +80,7 @@ class ByteLevelDecoder:
 
         self._pieces = Pieces(tokenizer, to_bytes)
         self.is_empty = self._pieces.is_empty
+        self.bytes_of = self._pieces.__getitem__
 
     def decode(self, ids: Sequence[int]) -> str:
         return self._pieces.join(ids).decode("utf-8", "replace")
@@ -102,6 +107,7 @@ class ByteFallbackDecoder:
         self._pieces = Pieces(tokenizer, to_bytes)
         self._strip = strip
         self.is_empty = self._pieces.is_empty
+        self.bytes_of = self._pieces.__getitem__
 
     def decode(self, ids: Sequence[int]) -> str:
         text = self._pieces.join(ids).decode("utf-8", "surrogateescape")
@@ -129,6 +135,9 @@ class LibraryDecoder:
 
     def is_empty(self, token: int) -> bool:
         return self._tokenizer.id_to_token(token) is None
+
+    def bytes_of(self, token: int) -> bytes:
+        return self._tokenizer.decode([token], skip_special_tokens=False).encode()
 
 
 def token_decoder(tokenizer: LibraryTokenizer) -> TokenDecoder:

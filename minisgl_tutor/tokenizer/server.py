@@ -5,6 +5,7 @@ What it does with a message depends on the message's type alone:
     TokenizeMsg    text or conversation -> UserMsg to the scheduler
     AbortMsg       -> AbortBackendMsg to the scheduler
     DetokenizeMsg  new token -> UserReply to the API server
+                   (a StopStringsMsg ahead of it: a stop string -> AbortBackendMsg to the scheduler)
     ErrorReply     of the scheduler -> passed on to the API server
 """
 
@@ -22,6 +23,7 @@ from ..message import (
     BatchFrontendMsg,
     DetokenizeMsg,
     ErrorReply,
+    StopStringsMsg,
     TokenizeMsg,
     UserMsg,
     UserReply,
@@ -59,20 +61,20 @@ class TokenizeWorker:
         pending_msg = self.recv_listener.drain(blocking)
         # Requests and aborts stay in one list: an abort must not overtake its own request.
         request_msg: list[TokenizeMsg | AbortMsg] = []
-        reply_msg: list[DetokenizeMsg | ErrorReply] = []
+        reply_msg: list[StopStringsMsg | DetokenizeMsg | ErrorReply] = []
         for msg in pending_msg:
             match msg:
                 case TokenizeMsg() | AbortMsg():
                     request_msg.append(msg)
-                case DetokenizeMsg() | ErrorReply():
+                case StopStringsMsg() | DetokenizeMsg() | ErrorReply():
                     reply_msg.append(msg)
                 case _:
                     logger.error("ignored a %s, which is not for a tokenizer", type(msg).__name__)
 
         backend_output, frontend_output = self._tokenize(request_msg)
         replies = self.detokenize_manager.detokenize(reply_msg)
-        failed = {reply.uid for reply in replies if self.detokenize_manager.awaits_finish(reply.uid)}
-        backend_output += [AbortBackendMsg(uid=uid) for uid in sorted(failed)]
+        ended = {reply.uid for reply in replies if self.detokenize_manager.awaits_finish(reply.uid)}
+        backend_output += [AbortBackendMsg(uid=uid) for uid in sorted(ended)]
         self._send(backend_output, [*frontend_output, *replies])
 
     def held(self) -> dict[int, dict[str, int]]:
