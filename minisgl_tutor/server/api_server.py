@@ -18,7 +18,9 @@ from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
 from ..message import ErrorReply
+from . import health
 from .body import WholeBody
+from .config import Limits, ServerArgs
 from .frontend import FrontendManager, _unwrap_msg
 from .protocol import Message, OpenAICompletionRequest, RequestFailed, ResponseForm, error_body, to_json
 from .sse import ClientDisconnected, EventStream, error_response
@@ -37,14 +39,26 @@ def fresh_stamp(uid: int) -> tuple[str, int]:
     return uuid.uuid4().hex, int(time.time())
 
 
-def create_app(state: FrontendManager, served_model: str, stamp: Stamp = fresh_stamp) -> FastAPI:
-    """The application over ``state``. ``stamp`` makes response ids and times; a replay has recorded ones."""
+def create_app(
+    state: FrontendManager,
+    served_model: str,
+    stamp: Stamp = fresh_stamp,
+    limits: Limits = ServerArgs.limits,
+    workers: health.Workers = health.no_workers,
+) -> FastAPI:
+    """The application over ``state``.
+
+    ``stamp`` makes response ids and times; a replay has recorded ones. ``limits`` say
+    how large and how slow a body may be; ``workers`` tells how they are.
+    """
     app = FastAPI(title="minisgl-tutor", docs_url=None, redoc_url=None)
     app.state.frontend = state
     app.state.served_model = served_model
     app.state.stamp = stamp
+    app.state.workers = workers
     app.include_router(router)
-    app.add_middleware(WholeBody, state=state)
+    app.include_router(health.router)
+    app.add_middleware(WholeBody, state=state, limits=limits)
     app.add_exception_handler(RequestFailed, _on_request_failed)
     app.add_exception_handler(RequestValidationError, _on_invalid_body)
     app.add_exception_handler(HTTPException, _on_http_error)
@@ -76,15 +90,6 @@ async def v1_models(request: Request) -> dict[str, Any]:
     name = request.app.state.served_model
     entry = {"id": name, "object": "model", "created": 0, "owned_by": "minisgl-tutor", "root": name}
     return {"object": "list", "data": [entry]}
-
-
-@router.get("/health", response_model=None)
-async def health(request: Request) -> Response:
-    """Whether requests are taken, and for how many the front end keeps anything."""
-    state = get_global_state(request)
-    if state.failure is not None:
-        return _json(error_body(state.failure), state.failure.status)
-    return _json({"status": "ok", "requests": len(state.held())}, 200)
 
 
 async def _complete(req: OpenAICompletionRequest, request: Request, chat: bool) -> Response:

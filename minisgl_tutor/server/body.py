@@ -1,35 +1,36 @@
 """A request's body is taken whole before the app sees the request.
 
-A body may be huge, or come slowly, or never end. So its size has a bound, and a
-server that stops does not wait for it.
+A body may be huge, or come slowly, or never end. So its size and its time have a
+bound, and a server that stops does not wait for it.
 """
 
 from __future__ import annotations
 
+import asyncio
+
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from ..message import ErrorReply
+from .config import Limits
 from .frontend import FrontendManager
 from .protocol import RequestFailed
 from .sse import ClientDisconnected, error_response, unless
-
-MAX_BODY_BYTES = 16 << 20
-"""Far above a prompt of a million tokens, each character an escape."""
 
 
 class WholeBody:
     """An app in front of another, which gets no request whose body is too large or has no end."""
 
-    def __init__(self, app: ASGIApp, state: FrontendManager) -> None:
+    def __init__(self, app: ASGIApp, state: FrontendManager, limits: Limits) -> None:
         self._app = app
         self._state = state
+        self._limits = limits
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
         try:
-            body = await unless(self._stopping(), _read(receive))
+            body = await unless(self._stopping(), self._in_time(receive))
         except ClientDisconnected:
             return
         except RequestFailed as failure:
@@ -45,16 +46,26 @@ class WholeBody:
     async def _stopping(self) -> RequestFailed:
         return RequestFailed(await self._state.failing())
 
+    async def _in_time(self, receive: Receive) -> bytes:
+        try:
+            async with asyncio.timeout(self._limits.body_timeout):
+                return await _read(receive, self._limits.max_body_bytes)
+        except TimeoutError:
+            message = f"the body did not arrive within {self._limits.body_timeout:g} s; send it again"
+            raise RequestFailed(
+                ErrorReply(uid=-1, message=message, status=408, code="body_timeout")
+            ) from None
 
-async def _read(receive: Receive) -> bytes:
+
+async def _read(receive: Receive, max_bytes: int) -> bytes:
     body = bytearray()
     while True:
         message = await receive()
         if message["type"] == "http.disconnect":
             raise ClientDisconnected
         body += message.get("body", b"")
-        if len(body) > MAX_BODY_BYTES:
-            limit = f"the body is larger than {MAX_BODY_BYTES >> 20} MiB; send a shorter prompt"
+        if len(body) > max_bytes:
+            limit = f"the body is larger than {max_bytes:,} bytes; send a shorter prompt"
             raise RequestFailed(ErrorReply(uid=-1, message=limit, status=413, code="body_too_large"))
         if not message.get("more_body", False):
             return bytes(body)

@@ -29,7 +29,13 @@ def build_frontend(
     from .frontend import FrontendManager
 
     cls = with_gaps(base or FrontendManager, args.gaps)
-    return cls(send_tokenizers, recv_tokenizer, args.backlog_limit, args.backlog_bytes)
+    return cls(
+        send_tokenizers,
+        recv_tokenizer,
+        args.backlog_limit,
+        args.backlog_bytes,
+        args.limits.max_prompt_chars,
+    )
 
 
 def build_tokenize_worker(

@@ -30,6 +30,7 @@ from ..message import (
     unwrap,
 )
 from .backlog import Reply, UnreadBytes, merged
+from .prompt import check_length
 from .protocol import Completed, RequestFailed, ResponseForm, error_body
 from .sse import DONE, event, unless_disconnected
 
@@ -47,7 +48,8 @@ class FrontendManager:
     abort go to the same one, so that neither can overtake the other.
     ``backlog_limit`` is the number of replies, and ``backlog_bytes`` that of the
     bytes in them, that may wait for one client that does not read; beyond either
-    the request ends with an error.
+    the request ends with an error. ``max_prompt_chars`` is the length of the text
+    that a request may have.
 
     Hook points, which a gap may override: ``own`` and ``end_user`` (what ends a
     request), ``unless_disconnected`` (what notices a client that leaves while it
@@ -61,11 +63,13 @@ class FrontendManager:
         recv_tokenizer: AsyncPull,
         backlog_limit: int = 4096,
         backlog_bytes: int = 1 << 20,
+        max_prompt_chars: int = 2_000_000,
     ) -> None:
         self.send_tokenizers = send_tokenizers
         self.recv_tokenizer = recv_tokenizer
         self.backlog_limit = backlog_limit
         self.backlog_bytes = backlog_bytes
+        self.max_prompt_chars = max_prompt_chars
         self.uid_counter = 0
         self.ack_map: dict[int, list[Reply]] = {}
         self.event_map: dict[int, asyncio.Event] = {}
@@ -90,10 +94,12 @@ class FrontendManager:
         """Sends a request to its tokenizer and returns its uid (C5.37).
 
         Raises:
-            RequestFailed: the server is failing, or the request cannot be sent. No state is left.
+            RequestFailed: the server is failing, the text is too long, or the request cannot be
+                sent. No state is left.
         """
         if self.failure is not None:
             raise RequestFailed(self.failure)
+        check_length(text, self.max_prompt_chars)
         uid = self.new_user()
         try:
             await self.send_one(TokenizeMsg(uid=uid, text=text, sampling_params=sampling_params))

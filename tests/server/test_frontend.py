@@ -274,6 +274,21 @@ def test_a_send_that_fails_leaves_nothing(rig):
     run(main)
 
 
+def test_a_prompt_that_is_too_long_is_not_sent(rig):
+    async def main():
+        r = rig()
+        r.state.max_prompt_chars = 5
+        for long in ("什" * 6, [{"role": "user", "content": "xy"}], [{"role": "u", "content": ["abcde"]}]):
+            with pytest.raises(RequestFailed, match="6 characters; this server takes 5") as failed:
+                await r.state.submit(long, PARAMS)
+            assert failed.value.reply.status == 400
+        assert r.state.held() == {} and r.sent() == []
+        await r.state.submit("什" * 5, PARAMS)
+        assert len(r.sent()) == 1
+
+    run(main)
+
+
 def test_an_error_before_the_first_text_is_raised_and_one_after_it_is_an_event(rig):
     async def main():
         r = rig()

@@ -7,11 +7,12 @@ import json
 
 import pytest
 
-from minisgl_tutor.server import body
 from minisgl_tutor.server.api_server import create_app
+from minisgl_tutor.server.config import Limits
 from minisgl_tutor.trace.asgi import AsgiClient
 from minisgl_tutor.trace.clock import run
 
+USUAL = Limits()
 DEEP = "[" * 100_000 + "]" * 100_000
 CHAT = '"model": "m", "messages": [{"role": "user", "content": "hi"}]'
 
@@ -104,12 +105,28 @@ def test_a_body_that_does_not_say_that_it_is_json(rig, kind: str) -> None:
     assert (exchange.status, exchange.app_traceback) == (422, "")
 
 
-def test_a_body_larger_than_the_bound_is_refused(rig, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(body, "MAX_BODY_BYTES", 1 << 20)
-    _, exchange = post(rig, b" " * (1 << 20) + b"{}")
+def test_a_body_larger_than_the_bound_is_refused(rig) -> None:
+    limits = Limits(max_body_bytes=1000)
+    _, exchange = post(rig, b" " * 999 + b"{}", limits=limits)
     assert exchange.status == 413
-    assert "larger than 1 MiB" in json.loads(exchange.body)["error"]["message"]
-    assert post(rig, b" " * 1000)[1].status == 422
+    assert "larger than 1,000 bytes" in json.loads(exchange.body)["error"]["message"]
+    assert post(rig, b" " * 998 + b"{}", limits=limits)[1].status == 422
+
+
+def test_a_body_that_comes_too_slowly_is_not_waited_for(rig) -> None:
+    async def main() -> None:
+        state, client = rig().state, HalfABody()
+        app = create_app(state, "m", limits=Limits(body_timeout=30))
+        serving = asyncio.create_task(app(dict(SCOPE), client.receive, client.send))
+        await asyncio.sleep(29)
+        assert not serving.done()
+        await serving
+        assert asyncio.get_running_loop().time() == 30
+        assert client.answer[0]["status"] == 408
+        assert b"did not arrive within 30 s" in client.answer[1]["body"]
+        assert state.held() == {}
+
+    run(main)
 
 
 class HalfABody:
@@ -171,11 +188,16 @@ def test_health_counts_the_requests_that_are_kept(rig) -> None:
 
 
 def post(
-    rig, sent: bytes, method: str = "POST", path: str = "/v1/chat/completions", kind: str = "application/json"
+    rig,
+    sent: bytes,
+    method: str = "POST",
+    path: str = "/v1/chat/completions",
+    kind: str = "application/json",
+    limits: Limits = USUAL,
 ):
     async def main():
         it = rig()
-        client = AsgiClient(create_app(it.state, "m"))
+        client = AsgiClient(create_app(it.state, "m", limits=limits))
         exchange = client.request(method, path, headers={"content-type": kind}, body=sent)
         await asyncio.sleep(1)
         return it, exchange
