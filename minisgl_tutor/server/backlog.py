@@ -10,6 +10,9 @@ from ..message import ErrorReply, UserReply
 
 Reply = UserReply | ErrorReply
 
+FAR_BEHIND = 64
+"""From so many unread replies on they become one. Fewer may be due to a busy moment of this process."""
+
 LOGPROB_BYTES = 64
 """What one logprob takes at least, with its token."""
 

@@ -29,7 +29,7 @@ from ..message import (
     UserReply,
     unwrap,
 )
-from .backlog import Reply, UnreadBytes, merged
+from .backlog import FAR_BEHIND, Reply, UnreadBytes, merged
 from .prompt import check_length
 from .protocol import Completed, RequestFailed, ResponseForm, error_body
 from .sse import DONE, event, unless_disconnected
@@ -164,22 +164,20 @@ class FrontendManager:
     async def wait_for_ack(self, uid: int) -> AsyncGenerator[Reply, None]:
         """The replies of one request, up to its finished one (C5.62, C5.64).
 
-        What has come while its client took no more is one reply when it does again.
+        Of a client that is far behind, what has come meanwhile is one reply.
         Between ``clear`` and the fresh list nothing is awaited, so no reply can
         come in between: it is in the taken list, or it sets the event again.
         """
         event = self.event_map[uid]
-        is_behind = False
         while True:
             await event.wait()
             event.clear()
             pending = self.ack_map[uid]
             self.ack_map[uid] = []
-            for ack in merged(pending) if is_behind else pending:
+            for ack in pending if len(pending) < FAR_BEHIND else merged(pending):
                 yield ack
                 if ack.finished:
                     return
-            is_behind = event.is_set()
 
     # -- an answer goes out
 

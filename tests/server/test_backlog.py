@@ -9,7 +9,7 @@ import pytest
 
 from minisgl_tutor.message import AbortMsg, ErrorReply, SamplingParams, Usage, UserReply
 from minisgl_tutor.message.logprobs import ScoredText, TextLogprobs
-from minisgl_tutor.server.backlog import LOGPROB_BYTES, UnreadBytes, merged, size_of
+from minisgl_tutor.server.backlog import FAR_BEHIND, LOGPROB_BYTES, UnreadBytes, merged, size_of
 from minisgl_tutor.trace.clock import run
 
 PARAMS = SamplingParams(max_tokens=4)
@@ -82,23 +82,25 @@ def test_one_piece_alone_is_delivered_whatever_its_size(rig) -> None:
     run(main)
 
 
-def test_a_reader_that_comes_back_gets_in_one_piece_what_it_left(rig) -> None:
+@pytest.mark.parametrize(("unread", "pieces"), [(FAR_BEHIND - 1, FAR_BEHIND - 1), (FAR_BEHIND, 1)])
+def test_a_reader_that_was_far_behind_gets_in_one_piece_what_it_left(rig, unread: int, pieces: int) -> None:
     async def main() -> None:
         r = rig()
         uid = await r.state.submit("a", PARAMS)
         replies = r.state.wait_for_ack(uid)
         waiting = asyncio.ensure_future(anext(replies))
-        r.feed(text(uid, "a"))
-        assert (await waiting).incremental_output == "a"
-        for letter in "bcd":  # nobody asks for them now
+        await turns()
+        r.feed(text(uid, "first"))
+        assert (await waiting).incremental_output == "first"
+        letters = [chr(ord("0") + i) for i in range(unread - 1)]
+        for letter in letters:  # nobody asks for them now
             r.feed(text(uid, letter))
             await turns()
-        assert (await anext(replies)).incremental_output == "bcd"
-        # One that waits for its replies gets each: several of one message are no sign of a slow reader.
-        waiting = asyncio.ensure_future(anext(replies))
+        r.feed(UserReply(uid, "last", True, "stop"))
         await turns()
-        r.feed(text(uid, "e"), text(uid, "f"))
-        assert (await waiting).incremental_output == "e"
-        assert (await anext(replies)).incremental_output == "f"
+        rest = [reply async for reply in replies]
+        assert len(rest) == pieces
+        assert "".join(reply.incremental_output for reply in rest) == "".join(letters) + "last"
+        assert rest[-1].finish_reason == "stop"
 
     run(main)
