@@ -9,16 +9,18 @@ from typing import Annotated, Any
 
 import typer
 
+from .bench_serve import serve
 from .fail import fail
 from .install import need_engine
 from .serve import Dtype, KVCacheDtype, ModelSource
 
-bench = typer.Typer(help="Measure what this machine reaches.", no_args_is_help=True)
+bench = typer.Typer(help="Measure what this machine, or a server, reaches.", no_args_is_help=True)
+bench.command()(serve)
 
 
 @bench.callback()
 def benchmarks() -> None:
-    """Measure what this machine reaches."""
+    """Measure what this machine, or a server, reaches."""
 
 
 @bench.command()

@@ -31,8 +31,17 @@ def install_command(extra: str = "") -> str:
 
 def need_engine(purpose: str) -> None:
     """Ends the command with one sentence if torch is not installed; ``purpose`` begins that sentence."""
-    if find_spec("torch") is None:
-        fail(f"{purpose} needs torch, which is not installed; run: {install_command('engine')}", status=1)
+    _need("torch", "engine", purpose)
+
+
+def need_bench(purpose: str, package: str) -> None:
+    """The same for a package of the extra ``bench``."""
+    _need(package, "bench", purpose)
+
+
+def _need(package: str, extra: str, purpose: str) -> None:
+    if find_spec(package) is None:
+        fail(f"{purpose} needs {package}, which is not installed; run: {install_command(extra)}", status=1)
 
 
 def _short(path: Path) -> str:

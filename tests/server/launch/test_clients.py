@@ -7,10 +7,13 @@ import shutil
 import socket
 import subprocess
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import openai
 import pytest
+
+from minisgl_tutor.cli.main import main
 
 QUESTION = [{"role": "user", "content": "What is a KV cache?"}]
 SERVE = ["-m", "minisgl_tutor", "serve", "--port", "0", "--threads", "1", "--max-seq-len", "256"]
@@ -68,6 +71,23 @@ def test_openai_sees_errors_as_its_own_exceptions(client: openai.OpenAI) -> None
 def test_openai_lists_the_model(client: openai.OpenAI) -> None:
     (model,) = client.models.list().data
     assert model.id == "minisgl-tutor"
+
+
+def test_bench_serve_counts_every_token(
+    server: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    asked = ["--requests", "6", "--concurrency", "3", "--input", "5-20", "--max-tokens", "24", "--ignore-eos"]
+    files = ["--json", str(tmp_path / "run.json"), "--plot", str(tmp_path / "run.svg")]
+    with pytest.raises(SystemExit) as ended:
+        main(["bench", "serve", "--url", server.url, *asked, *files])
+    assert ended.value.code == 0
+    table = capsys.readouterr().out
+    assert "6 / 0" in table and "the server (usage)" in table
+    result = json.loads((tmp_path / "run.json").read_text())
+    assert result["output_tokens"] == 6 * 24 and result["tokens_per_answer"] == [24, 24]
+    assert result["finish_reasons"] == {"length": 6} and result["failed"] == {}
+    assert 0 < result["chunks_of_text"] <= 6 * 24
+    assert (tmp_path / "run.svg").stat().st_size > 1000
 
 
 def test_a_seed_repeats_a_sampled_answer(client: openai.OpenAI) -> None:

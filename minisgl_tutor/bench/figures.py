@@ -1,0 +1,144 @@
+"""What a run of a load client comes to: counts, throughput and latencies, as plain values."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from .answer import Answer
+
+PERCENTS = (50, 90, 99)
+BUSY_CLIENT = 0.8
+"""From this part of a core on, the client may be what limits the figures."""
+
+
+@dataclass(frozen=True)
+class Spread:
+    """The mean and the percentiles of some values; every one of these is ``None`` if there are none."""
+
+    count: int
+    mean: float | None
+    percentiles: dict[int, float | None]
+
+    @classmethod
+    def of(cls, values: Iterable[float | None]) -> Spread:
+        """Of those that are there. A percentile is the least value that so many percent do not pass."""
+        ordered = sorted(value for value in values if value is not None)
+        if not ordered:
+            return cls(0, None, dict.fromkeys(PERCENTS))
+        found = {percent: ordered[-(-percent * len(ordered) // 100) - 1] for percent in PERCENTS}
+        return cls(len(ordered), sum(ordered) / len(ordered), dict(found))
+
+    def in_ms(self) -> dict[str, Any]:
+        named = {"mean": self.mean, **{f"p{percent}": value for percent, value in self.percentiles.items()}}
+        return {
+            "count": self.count,
+            **{name: value if value is None else round(value * 1000, 3) for name, value in named.items()},
+        }
+
+
+def latencies(answers: Sequence[Answer]) -> dict[str, Spread]:
+    """By name, of the answers that are whole."""
+    whole = [answer for answer in answers if answer.failure is None]
+    return {
+        "time to first token": Spread.of(answer.first_s for answer in whole),
+        "between chunks of text": Spread.of(gap for answer in whole for gap in answer.gaps_s),
+        "per token after the first": Spread.of(answer.per_token_s for answer in whole),
+        "end to end": Spread.of(answer.whole_s for answer in whole),
+    }
+
+
+def figures(answers: Sequence[Answer], client_cpu_s: float) -> dict[str, Any]:
+    """All of a run. Throughput counts whole answers alone, and lasts from the first sending to the last end.
+
+    ``client_cpu_s`` is the processor time that the client took.
+    """
+    whole = [answer for answer in answers if answer.failure is None]
+    failures = [answer.failure for answer in answers if answer.failure is not None]
+    begin = min((answer.sent_s for answer in answers), default=0.0)
+    took = max((answer.end_s for answer in answers), default=0.0) - begin
+    tokens = sum(answer.tokens for answer in whole)
+    reported = sum(answer.usage is not None for answer in whole)
+    first_messages: dict[str, str] = {}
+    for failure in failures:
+        first_messages.setdefault(failure.kind, str(failure))
+    return {
+        "requests": len(answers),
+        "whole": len(whole),
+        "failed": dict(Counter(failure.kind for failure in failures).most_common()),
+        "first_message_of_each": first_messages,
+        "seconds": round(took, 4),
+        "output_tokens": tokens,
+        "counted_by": _counted_by(reported, len(whole)),
+        "usage_reported_by": reported,
+        "input_tokens": sum(answer.usage.prompt_tokens for answer in whole if answer.usage),
+        "chunks_of_text": sum(len(answer.chunk_times) for answer in whole),
+        "short_answers": sum(answer.is_short for answer in whole),
+        "tokens_per_answer": _least_and_most(answer.tokens for answer in whole),
+        "chunks_per_answer": _least_and_most(len(answer.chunk_times) for answer in whole),
+        "asked_per_answer": _least_and_most(
+            answer.ask.tokens for answer in whole if answer.ask.tokens is not None
+        ),
+        "finish_reasons": dict(Counter(str(answer.finish_reason) for answer in whole).most_common()),
+        "output_tok_s": round(tokens / took, 2) if took else None,
+        "requests_s": round(len(whole) / took, 3) if took else None,
+        "latency_ms": {name: spread.in_ms() for name, spread in latencies(answers).items()},
+        "client_core_share": round(client_cpu_s / took, 3) if took else None,
+    }
+
+
+def remarks(found: dict[str, Any]) -> list[str]:
+    """What a reader of the figures must know, a sentence each."""
+    said = []
+    if found["short_answers"]:
+        fewest, asked = found["tokens_per_answer"][0], found["asked_per_answer"][0]
+        said.append(
+            f"{found['short_answers']} of {found['whole']} answers are short: as few as {fewest} tokens, "
+            f"where {asked} or more were asked for with ignore_eos."
+        )
+    if found["whole"] and found["usage_reported_by"] < found["whole"]:
+        missing = found["whole"] - found["usage_reported_by"]
+        said.append(
+            f"The server reported no usage for {missing} of {found['whole']} answers: "
+            "there a chunk of text counts as one token."
+        )
+    elif found["chunks_of_text"] < found["output_tokens"]:
+        said.append(
+            f"{found['output_tokens']:,} tokens came in {found['chunks_of_text']:,} chunks of text: some "
+            "chunks hold several tokens, some tokens have no text of their own, or some never came."
+        )
+    if (found["client_core_share"] or 0) > BUSY_CLIENT:
+        said.append(
+            f"This client kept {found['client_core_share']:.0%} of a core busy: it may be the limit, "
+            "not the server."
+        )
+    return said
+
+
+def record(answer: Answer) -> dict[str, Any]:
+    """One request, for the JSON file."""
+    return {
+        "due_s": round(answer.ask.due_s, 6),
+        "sent_s": round(answer.sent_s, 6),
+        "first_s": None if answer.first_s is None else round(answer.first_s, 6),
+        "end_to_end_s": round(answer.whole_s, 6),
+        "tokens": answer.tokens,
+        "chunks": len(answer.chunk_times),
+        "asked": answer.ask.tokens,
+        "finish_reason": answer.finish_reason,
+        "failure": None if answer.failure is None else answer.failure.kind,
+    }
+
+
+def _counted_by(reported: int, whole: int) -> str:
+    if reported == whole:
+        return "the server (usage)"
+    return "the server, else chunks" if reported else "chunks of text"
+
+
+def _least_and_most(values: Iterable[int]) -> list[int]:
+    """The two, or nothing of nothing."""
+    found = list(values)
+    return [min(found), max(found)] if found else []
