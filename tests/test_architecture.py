@@ -41,15 +41,19 @@ MAY_KNOW: dict[str, set[str]] = {
     "engine.kv_cache": {"models.config"},
     "attention": MODEL | {"engine.kv_cache"},
     "models": MODEL | {"attention", "distributed", "resources"},
-    "engine": PLAIN | MODEL | {"engine.kv_cache", "attention", "distributed", "models"},
+    "engine": PLAIN | MODEL | {"engine.kv_cache", "attention", "distributed", "distributed.seat", "models"},
     "server": {"message", "links", "server.config", "resources"},
     "gaps": {"message", "links", "tokenizer", "scheduler", "server"},
     # One place puts the components together, for processes and for a play alike.
     "server.build": PLAIN | {"tokenizer", "scheduler", "server", "gaps"},
+    "server.scheduler_process": PLAIN
+    | {"distributed.seat", "engine", "recording", "tokenizer", "server", "server.build"},
+    "server.nodes": {"distributed.seat", "server", "server.config", "server.scheduler_process"},
     "server.api_process": PLAIN | {"recording", "server", "server.build"},
     "server.launch": PLAIN
     | MODEL
-    | {"recording", "tokenizer", "engine", "models", "server", "server.build", "server.api_process"},
+    | {"distributed.seat", "recording", "tokenizer", "models", "server", "server.build"}
+    | {"server.api_process", "server.nodes", "server.scheduler_process"},
     "llm": PLAIN | MODEL | {"models", "engine", "tokenizer", "server", "server.build"},
     "bench": {"llm", "message", "recording"} | MODEL,
     "trace": PLAY,

@@ -83,6 +83,16 @@ def serve(
         bool, typer.Option("--shell", help="Chat in this terminal; the end of the chat ends the server.")
     ] = False,
     device: Annotated[str, typer.Option(rich_help_panel=MODEL, help="Where the model runs.")] = "cpu",
+    tp: Annotated[
+        int,
+        typer.Option(
+            min=1,
+            max=1024,
+            rich_help_panel=MODEL,
+            help="Divide each layer of the model among so many GPUs, or processes on a CPU (tensor "
+            "parallelism). On several machines, start it on each with torchrun.",
+        ),
+    ] = 1,
     dtype: Annotated[
         Dtype, typer.Option(rich_help_panel=MODEL, help="Type of weights and K/V cache.")
     ] = Dtype.bfloat16,
@@ -261,6 +271,7 @@ def serve(
         port=port,
         num_tokenizer=num_tokenizer,
         device=device,
+        tp=tp,
         dtype=dtype.value,
         kv_cache_dtype=kv_cache_dtype.value,
         dummy_weight=dummy_weight,

@@ -65,6 +65,7 @@ class TorchGroup:
     """All processes of ``torch.distributed``'s default group, of which a process has one at a time."""
 
     def __init__(self, seat: Seat, store: Store, device: torch.device) -> None:
+        self.seat = seat
         self.rank = seat.rank
         self.size = seat.size
         self._store = store

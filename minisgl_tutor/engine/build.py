@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ..distributed.seat import Seat
 from ..models.config import ModelConfig, load_model_config
 from ..models.errors import ModelError
 from ..models.resolve import resolve_model
@@ -17,6 +19,7 @@ from .process import default_threads
 if TYPE_CHECKING:
     import torch
 
+    from ..distributed.group import Group, TorchGroup
     from ..models.decoder import Decoder
     from .engine import TorchEngine
 
@@ -26,8 +29,22 @@ POOL_BYTES_ON_CPU = 2 << 30
 POOL_SHARE = 0.5
 
 
-def build_engine(args: ServerArgs) -> TorchEngine:
+def join_group(args: ServerArgs, seat: Seat) -> TorchGroup:
+    """Meets the other ranks of a model. Imports torch; ``prepare_process`` comes before it.
+
+    Raises:
+        ModelError: the device is not there, or the others are not.
+    """
+    from ..distributed.group import TorchGroup
+
+    return TorchGroup.join(seat, find_device(args.device))
+
+
+def build_engine(args: ServerArgs, group: Group | None = None) -> TorchEngine:
     """Loads the model and makes the engine. Imports torch; ``prepare_process`` comes before it.
+
+    With a ``group`` the engine has this rank's part of the model. It must get the same steps in the
+    same order as those of the other ranks, and gives the same tokens.
 
     Raises:
         ModelError: the model, the device or a size in ``args`` cannot be used; one sentence says why.
@@ -35,6 +52,7 @@ def build_engine(args: ServerArgs) -> TorchEngine:
     import torch
 
     from ..attention.choose import choose
+    from ..distributed.group import Alone
     from ..models.decoder import Decoder
     from ..models.weights import dummy_weights, load_weights
     from .kv_cache import stored_type
@@ -47,20 +65,23 @@ def build_engine(args: ServerArgs) -> TorchEngine:
     max_seq_len = sequence_limit(args, config)
     chosen = choose(args.attn, config, dtype, device)
 
+    group = group or Alone()
     ops = gpu_ops() if device.type == "cuda" else None
     try:
-        decoder = Decoder(config, max_seq_len + 1, dtype, device, ops)
+        decoder = Decoder(config, max_seq_len + 1, dtype, device, ops, group)
     except torch.OutOfMemoryError:
         raise ModelError(f"The weights of {model_dir} do not fit into the memory of this GPU.") from None
     if args.dummy_weight:
         dummy_weights(decoder)
     else:
         load_weights(decoder, model_dir)
-    info = plan_sizes(args, config, stored_type(args.kv_cache_dtype, dtype), device)
+    local = decoder.shard.local
+    info = plan_sizes(args, local, stored_type(args.kv_cache_dtype, dtype), device)
+    info = replace(info, num_pages=group.smallest(info.num_pages))
     try:
         if device.type == "cuda":
-            return build_cuda_engine(args, chosen, config, decoder, info, dtype, device)
-        return build_cpu_engine(args, config, decoder, info, dtype, device)
+            return build_cuda_engine(args, chosen, local, decoder, info, dtype, device)
+        return build_cpu_engine(args, local, decoder, info, dtype, device)
     except EngineError as error:
         raise ModelError(f"The model in {model_dir} does not run: {error}") from None
 

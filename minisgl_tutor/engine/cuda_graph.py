@@ -105,7 +105,8 @@ class DecodeGraphs:
                 self._step(inputs, size)  # kernels are built and libraries set up outside of the capture
             torch.cuda.current_stream().wait_stream(side)
             graph = torch.cuda.CUDAGraph()
-            with torch.cuda.graph(graph, pool=pool):
+            # Only this thread is held to what can be captured: NCCL has one that looks after it.
+            with torch.cuda.graph(graph, pool=pool, capture_error_mode="thread_local"):
                 plan, logits, tokens = self._step(inputs, size)
             pool = pool or graph.pool()
             yield size, Captured(graph, inputs, plan, logits, tokens)

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 from typing import Protocol
 
 from ..message import MalformedMessage, Message, decode, unwrap
 from ..message.codec import Single
 
 logger = logging.getLogger(__name__)
+
+Relay = Callable[[list[bytes]], None]
+"""Takes the frames of each ``drain``, also of one without any, before their messages are handed out."""
 
 
 class LinkObserver(Protocol):
@@ -66,6 +70,10 @@ class NoObserver:
 
     def received(self, link: str, msgs: list[Single]) -> None:
         pass
+
+
+def no_relay(frames: list[bytes]) -> None:
+    """Nobody else is to hear what was received."""
 
 
 def read_frame(link: str, frame: bytes) -> Message | None:

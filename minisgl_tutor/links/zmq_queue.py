@@ -15,13 +15,13 @@ import zmq.asyncio
 
 from ..message import Message, encode, unwrap
 from ..message.codec import Single
-from .base import LinkObserver, NoObserver, read_frame, read_frames
+from .base import LinkObserver, NoObserver, Relay, no_relay, read_frame, read_frames
 
 LINGER_MS = 200
 MAX_FRAME_BYTES = 1 << 30
 
 
-def _configure(socket: zmq.Socket[Any]) -> None:
+def configure(socket: zmq.Socket[Any]) -> None:
     socket.setsockopt(zmq.LINGER, LINGER_MS)
     socket.setsockopt(zmq.SNDHWM, 0)
     socket.setsockopt(zmq.RCVHWM, 0)
@@ -33,7 +33,7 @@ class ZmqPushQueue:
         self._name = name
         self._observer = observer or NoObserver()
         self._socket: zmq.Socket[bytes] = zmq.Context.instance().socket(zmq.PUSH)
-        _configure(self._socket)
+        configure(self._socket)
         self._socket.connect(address)
 
     def put(self, msg: Message) -> None:
@@ -46,11 +46,14 @@ class ZmqPushQueue:
 
 
 class ZmqPullQueue:
-    def __init__(self, address: str, name: str, observer: LinkObserver | None = None) -> None:
+    def __init__(
+        self, address: str, name: str, observer: LinkObserver | None = None, relay: Relay = no_relay
+    ) -> None:
         self._name = name
+        self._relay = relay
         self._observer = observer or NoObserver()
         self._socket: zmq.Socket[bytes] = zmq.Context.instance().socket(zmq.PULL)
-        _configure(self._socket)
+        configure(self._socket)
         self._socket.bind(address)
 
     def drain(self, blocking: bool) -> list[Single]:
@@ -65,6 +68,7 @@ class ZmqPullQueue:
             if msgs:
                 self._observer.received(self._name, msgs)
             if msgs or not blocking:
+                self._relay(frames)
                 return msgs
 
     def close(self) -> None:
@@ -92,7 +96,7 @@ class ZmqAsyncPullQueue:
         self._name = name
         self._observer = observer or NoObserver()
         self._socket = zmq.asyncio.Context.instance().socket(zmq.PULL)
-        _configure(self._socket)
+        configure(self._socket)
         self._socket.bind(address)
 
     async def get(self) -> Message:

@@ -20,12 +20,16 @@ LONGEST_NAME = "tokenizer-999"
 
 @dataclass(frozen=True)
 class Addresses:
-    """The receiving ends. ``tokenizers`` has one for each worker, so that the front end can choose by uid."""
+    """The receiving ends. ``tokenizers`` has one for each worker, so that the front end can choose by uid.
+
+    ``meeting`` is the file by which the ranks of a model find each other.
+    """
 
     frontend: str
     scheduler: str
     detokenizer: str
     tokenizers: tuple[str, ...]
+    meeting: str
 
     @classmethod
     def within(cls, directory: Path, num_tokenizer: int) -> Addresses:
@@ -35,7 +39,9 @@ class Addresses:
             return f"ipc://{directory / name}"
 
         own = tuple(ipc(f"tokenizer-{i}") for i in range(num_tokenizer))
-        return cls(ipc("frontend"), ipc("scheduler"), ipc("detokenizer"), own or (ipc("detokenizer"),))
+        tokenizers = own or (ipc("detokenizer"),)
+        meeting = str(directory / "meeting")
+        return cls(ipc("frontend"), ipc("scheduler"), ipc("detokenizer"), tokenizers, meeting)
 
 
 def choose_directory(parents: Sequence[Path] | None = None) -> Path:

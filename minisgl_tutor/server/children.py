@@ -14,7 +14,15 @@ from typing import Any
 from .addresses import choose_directory, make_directory, remove_directory
 from .errors import StartError
 from .signals import StopSignals
-from .worker import FAILED, LEFT_TO_PARENT, LONGEST_REPORT, READY, Reporter, Worker
+from .worker import (
+    FAILED,
+    LEFT_TO_PARENT,
+    LONGEST_REPORT,
+    READY,
+    Reporter,
+    SilentReporter,
+    Worker,
+)
 
 END_TIMEOUT_S = 2.0
 
@@ -34,10 +42,12 @@ class Children:
         self._log_level = log_level
         self._workers: list[Worker] = []
         self._reports: dict[Connection, Worker] = {}
+        self._awaited: set[Worker] = set()
 
     @property
     def names(self) -> list[str]:
-        return [worker.name for worker in self._workers]
+        """Those that report when they are ready."""
+        return [worker.name for worker in self._workers if worker in self._awaited]
 
     @property
     def sentinels(self) -> dict[int, Worker]:
@@ -46,8 +56,15 @@ class Children:
 
     def start(self, name: str, target: Callable[..., None], *args: Any) -> None:
         """Starts ``target(*args, ready)`` in a worker of this name. It is not ready yet (C2.17)."""
+        self._awaited.add(self._start(name, Reporter, target, *args))
+
+    def start_silent(self, name: str, target: Callable[..., None], *args: Any) -> None:
+        """The same for a worker that another one waits for: of the two reports it makes the bad one only."""
+        self._start(name, SilentReporter, target, *args)
+
+    def _start(self, name: str, report_by: type[Reporter], target: Callable[..., None], *args: Any) -> Worker:
         reports, pipe = Pipe(duplex=False)
-        reporter = Reporter(pipe)
+        reporter = report_by(pipe)
         worker = Worker(name, target, args, reporter, self.directory, self._log_level)
         # The tracker that multiprocessing keeps unblocks signals when it starts, so it starts first.
         resource_tracker.ensure_running()
@@ -61,17 +78,21 @@ class Children:
         make_directory(self.directory)
         self._workers.append(worker)
         self._reports[reports] = worker
+        return worker
 
     def wait_ready(
         self, signals: StopSignals, on_ready: Callable[[str], None] = lambda name: None
     ) -> signal.Signals | None:
-        """Waits until every worker has reported ready (C2.18, C2.20), or for a signal, which it returns.
+        """Waits until every worker that does so has reported ready (C2.18, C2.20), or for a signal.
+
+        Returns:
+            The signal, if one came first.
 
         Raises:
             StartError: a worker failed, or died; the message is its own sentence.
         """
         waiting = dict(self._reports)
-        while waiting:
+        while not self._awaited.isdisjoint(waiting.values()):
             found = connection.wait([*waiting, *self.sentinels, signals.fileno()])
             for number in signals.take():
                 return number
@@ -83,6 +104,16 @@ class Children:
                 if sentinel in found and worker not in waiting.values():
                     raise StartError(f"{worker.name} {how_it_ended(worker)} while the server was starting")
         return None
+
+    def wait_end(self, signals: StopSignals) -> str | None:
+        """Waits until a worker has died, and says how; or for a signal, and says nothing."""
+        while True:
+            found = connection.wait([*self.sentinels, signals.fileno()])
+            if signals.take():
+                return None
+            for sentinel, worker in self.sentinels.items():
+                if sentinel in found:
+                    return f"{worker.name} {how_it_ended(worker)}"
 
     def kill(self) -> None:
         """Ends all workers this moment."""

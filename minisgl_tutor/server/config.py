@@ -76,7 +76,8 @@ class ServerArgs:
     decode steps of up to ``cuda_graph_max_bs`` requests are captured, 0 for none.
     ``record`` names a file that the run is recorded to, with every
     message if ``record_messages`` says so. ``step_ms`` slows a step of the model
-    down to that many milliseconds.
+    down to that many milliseconds. ``tp`` ranks share the model, each with a process, and
+    with ``device`` "cuda" a GPU, of its own.
     """
 
     model: str | None = None
@@ -85,6 +86,7 @@ class ServerArgs:
     port: int = 1919
     num_tokenizer: int = 1
     device: str = "cpu"
+    tp: int = 1
     attn: str = "auto"
     dtype: Literal["bfloat16", "float16", "float32"] = "bfloat16"
     kv_cache_dtype: Literal["auto", "fp8"] = "auto"

@@ -1,7 +1,7 @@
 """Start-up: the parent creates the workers, waits until all are ready, and runs the API server (C2.3).
 
     minisgl-api-server             the parent: HTTP, and the front end's state
-    ├── minisgl-TP0-scheduler      the scheduler, and the engine inside it (C2.23)
+    ├── minisgl-TP0-scheduler ...  the scheduler, and the engine inside it, one for each rank (C2.10, C2.23)
     ├── minisgl-detokenizer-0      new tokens to text
     └── minisgl-tokenizer-0, 1 ... texts to token ids
 
@@ -11,34 +11,27 @@ Workers import this module too, so what only the parent needs is imported there.
 
 from __future__ import annotations
 
+import os
 import sys
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..engine.process import prepare_process
-from ..engine.slow import SlowEngine
-from ..links.zmq_queue import ZmqPullQueue, ZmqPushQueue
+from ..distributed.seat import local_seats
 from ..models.errors import ModelError
 from ..models.resolve import resolve_model
-from ..recording import VERSION, Header
-from ..recording.recorder import (
-    RecordFile,
-    RecordingEngine,
-    RecordingObserver,
-    RecordTarget,
-    message_log,
-)
+from ..recording.recorder import RecordTarget, message_log
 from ..tokenizer.server import tokenize_worker
 from .addresses import Addresses
-from .build import build_scheduler, build_tokenize_worker
+from .build import build_tokenize_worker
 from .config import ServerArgs
 from .errors import StartError
 from .logs import configure_logging
+from .nodes import run_other_rank, seat_of_launch
+from .scheduler_process import run_follower as _run_follower
+from .scheduler_process import run_scheduler as _run_scheduler
 
 if TYPE_CHECKING:
-    from ..engine.base import Engine, EngineInfo
     from .children import Children
     from .worker import Ready
 
@@ -55,6 +48,9 @@ def launch_server(server_args: ServerArgs, run_shell: bool = False, program: str
     from .port import bind_port
 
     configure_logging(server_args.log_level)
+    own_seat = seat_of_launch(server_args.tp, os.environ)
+    if own_seat is not None and own_seat.rank > 0:
+        return run_other_rank(server_args, find_model(server_args), own_seat)
     # Only a look: a taken port should be known before a model is downloaded.
     bind_port(server_args.host, server_args.port).close()
     model_dir = find_model(server_args)
@@ -63,7 +59,12 @@ def launch_server(server_args: ServerArgs, run_shell: bool = False, program: str
     build_worker = partial(build_tokenize_worker, server_args)
 
     def start_subprocess(children: Children, addresses: Addresses) -> None:
-        children.start("minisgl-TP0-scheduler", _run_scheduler, server_args, model_dir, addresses, target)
+        for seat in [own_seat] if own_seat else local_seats(server_args.tp, addresses.meeting):
+            name = f"minisgl-TP{seat.rank}-scheduler"
+            if seat.rank == 0:
+                children.start(name, _run_scheduler, server_args, model_dir, seat, addresses, target)
+            else:
+                children.start_silent(name, _run_follower, server_args, model_dir, seat)
         workers = {"minisgl-detokenizer-0": addresses.detokenizer}
         for i in range(server_args.num_tokenizer):
             workers[f"minisgl-tokenizer-{i}"] = addresses.tokenizers[i]
@@ -110,38 +111,6 @@ def _find_model(args: ServerArgs, answer: Path, ready: Ready) -> None:
     ready()
 
 
-def _run_scheduler(
-    args: ServerArgs, model_dir: Path, addresses: Addresses, record: RecordTarget | None, ready: Ready
-) -> None:
-    """The scheduler's process (C2.15): loads the model, reports ready, and schedules until it is ended.
-
-    Raises:
-        ModelError: the model cannot be run.
-    """
-    prepare_process(args.threads)
-    from ..engine.build import build_engine
-    from ..tokenizer.load import load_eos_token_ids, load_tokenizer
-
-    engine: Engine = build_engine(replace(args, model=str(model_dir)))
-    eos_token_ids = load_eos_token_ids(model_dir, load_tokenizer(model_dir))
-    observer = message_log(record, "scheduler")
-    if args.step_ms:
-        engine = SlowEngine(engine, args.step_ms)
-    if record is not None:
-        file = RecordFile(record)
-        file.write(_header(args, engine.info, eos_token_ids))
-        engine, observer = RecordingEngine(engine, file), RecordingObserver(file, observer)
-    scheduler = build_scheduler(
-        args,
-        engine,
-        eos_token_ids,
-        ZmqPullQueue(addresses.scheduler, "scheduler", observer),
-        ZmqPushQueue(addresses.detokenizer, "detokenizer"),
-    )
-    ready()
-    scheduler.run_forever()
-
-
 def _record_target(args: ServerArgs) -> RecordTarget | None:
     if args.record is None:
         return None
@@ -151,24 +120,3 @@ def _record_target(args: ServerArgs) -> RecordTarget | None:
         raise StartError(
             f"{args.record} cannot be written ({error.strerror}); give --record another"
         ) from None
-
-
-def _header(args: ServerArgs, info: EngineInfo, eos_token_ids: frozenset[int]) -> Header:
-    return Header(
-        version=VERSION,
-        model=args.model,
-        served_model=args.served_model,
-        page_size=info.page_size,
-        num_pages=info.num_pages,
-        num_slots=info.num_slots,
-        max_seq_len=info.max_seq_len,
-        vocab_size=info.vocab_size,
-        prefill_budget=args.scheduler.prefill_budget,
-        cache=args.scheduler.cache,
-        overlap=args.scheduler.overlap,
-        num_tokenizer=args.num_tokenizer,
-        backlog_limit=args.backlog_limit,
-        eos_token_ids=sorted(eos_token_ids),
-        gaps=list(args.gaps),
-        admission=args.scheduler.admission,
-    )

@@ -52,6 +52,13 @@ class Reporter:
         self._pipe.close()
 
 
+class SilentReporter(Reporter):
+    """Of a worker whose readiness another worker reports."""
+
+    def ready(self) -> None:
+        self.is_ready = True
+
+
 class Worker(SpawnProcess):
     """A spawned process that runs ``target(*args, ready)``, named alike in Python and in ``ps`` (C2.13).
 

@@ -21,6 +21,7 @@ class Started:
 
     def __init__(self) -> None:
         self.names: list[str] = []
+        self.silent: list[str] = []
         self.targets: list[Callable[..., None]] = []
         self.args: list[tuple[Any, ...]] = []
 
@@ -28,6 +29,10 @@ class Started:
         self.names.append(name)
         self.targets.append(target)
         self.args.append(args)
+
+    def start_silent(self, name: str, target: Callable[..., None], *args: Any) -> None:
+        self.silent.append(name)
+        self.start(name, target, *args)
 
 
 @pytest.fixture
@@ -74,9 +79,29 @@ def test_schedulers_then_detokenizer_then_tokenizers(
     tokenizers = [f"minisgl-tokenizer-{i}" for i in range(num_tokenizer)]
     assert started.names == ["minisgl-TP0-scheduler", "minisgl-detokenizer-0", *tokenizers]
     assert started.targets[0] is launch._run_scheduler
+    assert started.silent == []
     assert set(started.targets[1:]) == {tokenize_worker}
     listens = [args[0] for args in started.args[1:]]
     assert listens == [addresses.detokenizer, *addresses.tokenizers][: 1 + num_tokenizer]
+
+
+def test_each_rank_has_a_scheduler_and_one_of_them_reports(
+    monkeypatch: pytest.MonkeyPatch, model: str
+) -> None:
+    """(C2.6, C2.10, C2.14, C2.21)"""
+    call = entered(monkeypatch, ServerArgs(model=model, port=0, tp=3))
+    started = Started()
+    call["start_subprocess"](started, Addresses.within(Path("/tmp/x"), 1))
+    assert started.names[:4] == [
+        *(f"minisgl-TP{rank}-scheduler" for rank in range(3)),
+        "minisgl-detokenizer-0",
+    ]
+    assert started.silent == ["minisgl-TP1-scheduler", "minisgl-TP2-scheduler"]
+    assert started.targets[:3] == [launch._run_scheduler, launch._run_follower, launch._run_follower]
+    seats = [args[2] for args in started.args[:3]]
+    assert [(seat.rank, seat.size, seat.local_rank, seat.meeting) for seat in seats] == [
+        (rank, 3, rank, "/tmp/x/meeting") for rank in range(3)
+    ]
 
 
 def test_a_file_that_is_no_model_is_one_sentence(tmp_path: Path) -> None:
