@@ -127,12 +127,18 @@ def sequence_limit(args: ServerArgs, config: ModelConfig) -> int:
     """How many tokens one request may have.
 
     Raises:
-        ModelError: the arguments ask for more than the model has positions.
+        ModelError: the arguments ask for more than the model has positions, or than its sliding window.
     """
-    max_seq_len = args.max_seq_len or min(config.max_positions, MAX_SEQ_LEN)
+    window = config.sliding_window or config.max_positions
+    max_seq_len = args.max_seq_len or min(config.max_positions, window, MAX_SEQ_LEN)
     if max_seq_len > config.max_positions:
         raise ModelError(
             f"--max-seq-len {max_seq_len} is beyond the model's {config.max_positions} positions."
+        )
+    if max_seq_len > window:
+        raise ModelError(
+            f"--max-seq-len {max_seq_len} is beyond the model's sliding window of {window} tokens, and "
+            f"windows do not slide here; give at most {window}."
         )
     return max_seq_len
 

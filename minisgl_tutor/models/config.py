@@ -23,9 +23,14 @@ class Family:
 
 FAMILIES: Mapping[str, Family] = {
     "LlamaForCausalLM": Family("llama", qkv_bias=False, qk_norm=False),
+    "MistralForCausalLM": Family("mistral", qkv_bias=False, qk_norm=False),
     "Qwen2ForCausalLM": Family("qwen2", qkv_bias=True, qk_norm=False),
     "Qwen3ForCausalLM": Family("qwen3", qkv_bias=False, qk_norm=True, default_head_dim=128),
+    "Qwen3MoeForCausalLM": Family("qwen3_moe", qkv_bias=False, qk_norm=True),
 }
+
+MISTRAL_WINDOW = 4096
+"""What a Mistral without a word about its window means."""
 
 
 @dataclass(frozen=True)
@@ -41,8 +46,27 @@ class Rope:
 
 
 @dataclass(frozen=True)
+class Experts:
+    """What a sparse layer has in place of one MLP: ``count`` MLPs of inner width ``width``.
+
+    Each token goes through ``chosen`` of them; ``normalise`` scales their shares to
+    add up to one. ``dense_layers`` have one MLP all the same.
+    """
+
+    count: int
+    chosen: int
+    width: int
+    normalise: bool
+    dense_layers: frozenset[int]
+
+
+@dataclass(frozen=True)
 class ModelConfig:
-    """Sizes and switches of a decoder-only model."""
+    """Sizes and switches of a decoder-only model.
+
+    With a ``sliding_window`` some layers see only so many tokens back. Nothing here
+    computes that, so no sequence may be longer: up to there it is the same.
+    """
 
     architecture: str
     vocab_size: int
@@ -58,6 +82,8 @@ class ModelConfig:
     tie_embeddings: bool
     qkv_bias: bool
     qk_norm: bool
+    experts: Experts | None = None
+    sliding_window: int | None = None
 
 
 def load_model_config(model_dir: Path) -> ModelConfig:
@@ -90,6 +116,8 @@ def parse_model_config(raw: Mapping[str, Any]) -> ModelConfig:
             tie_embeddings=bool(raw.get("tie_word_embeddings", False)),
             qkv_bias=family.qkv_bias,
             qk_norm=family.qk_norm,
+            experts=_experts(raw) if family.model_type == "qwen3_moe" else None,
+            sliding_window=_sliding_window(architecture, raw),
         )
     except KeyError as error:
         raise ModelError(f"The model's config.json lacks {error}; download the model again.") from None
@@ -122,10 +150,35 @@ def _refuse_unsupported(architecture: str, raw: Mapping[str, Any]) -> None:
         problem = "has biases in its attention, which is not supported"
     elif raw.get("mlp_bias"):
         problem = "has biases in its MLP, which is not supported"
-    elif raw.get("use_sliding_window") or set(raw.get("layer_types") or []) - {"full_attention"}:
-        problem = "uses sliding-window attention, which is not supported"
+    elif other := set(raw.get("layer_types") or []) - {"full_attention", "sliding_attention"}:
+        problem = f"has layers of a kind that is not supported ({', '.join(sorted(other))})"
     if problem:
         raise ModelError(f"This {architecture} {problem}.")
+
+
+def _sliding_window(architecture: str, raw: Mapping[str, Any]) -> int | None:
+    kinds = raw.get("layer_types")
+    if architecture == "MistralForCausalLM":
+        slides = kinds is None or "sliding_attention" in kinds
+        window = raw.get("sliding_window", MISTRAL_WINDOW)
+    else:
+        slides = bool(raw.get("use_sliding_window")) if kinds is None else "sliding_attention" in kinds
+        window = raw.get("sliding_window")
+        if slides and window is None:
+            raise ModelError(f"This {architecture} uses sliding-window attention but does not say how wide.")
+    return int(window) if slides and window is not None else None
+
+
+def _experts(raw: Mapping[str, Any]) -> Experts:
+    layers, step = int(raw["num_hidden_layers"]), int(raw.get("decoder_sparse_step", 1))
+    named = {int(layer) for layer in raw.get("mlp_only_layers") or []}
+    return Experts(
+        count=int(raw["num_local_experts"] if "num_local_experts" in raw else raw["num_experts"]),
+        chosen=int(raw["num_experts_per_tok"]),
+        width=int(raw["moe_intermediate_size"]),
+        normalise=bool(raw.get("norm_topk_prob", False)),
+        dense_layers=frozenset(layer for layer in range(layers) if layer in named or (layer + 1) % step != 0),
+    )
 
 
 def _rope(architecture: str, raw: Mapping[str, Any]) -> Rope:
@@ -162,5 +215,8 @@ def _check_sizes(config: ModelConfig) -> None:
         config.head_dim,
         config.max_positions,
     )
-    if min(sizes) < 1 or config.num_heads % config.num_kv_heads or config.head_dim % 2:
+    unfit = min(sizes) < 1 or config.num_heads % config.num_kv_heads or config.head_dim % 2
+    if config.experts is not None:
+        unfit = unfit or config.experts.width < 1 or not 1 <= config.experts.chosen <= config.experts.count
+    if unfit or (config.sliding_window is not None and config.sliding_window < 1):
         raise ModelError("The sizes in the model's config.json do not fit together.")

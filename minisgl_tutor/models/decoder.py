@@ -15,6 +15,7 @@ from ..attention.base import Attends, AttentionPlan
 from ..distributed.group import Alone, Group
 from .config import ModelConfig
 from .linear import Linear, RowParallelLinear, VocabEmbedding
+from .moe import MoE
 from .ops import Ops, TorchOps
 from .rotary import rotary_table
 from .shard import Shard
@@ -83,6 +84,10 @@ class MLP:
     def __call__(self, x: Tensor) -> Tensor:
         return self.down(self.ops.gate(self.gate_up(x)))
 
+    def freeze(self) -> None:
+        self.gate_up.freeze()
+        self.down.freeze()
+
     def destinations(self, prefix: str) -> Destinations:
         gate, up = self.gate_up.weight.chunk(2)
         yield f"{prefix}.gate_proj.weight", gate
@@ -107,7 +112,11 @@ class DecoderLayer:
         self.attention_norm = torch.empty(config.hidden_size, dtype=dtype, device=device)
         self.attention = Attention(config, layer, dtype, device, ops, group)
         self.mlp_norm = torch.empty(config.hidden_size, dtype=dtype, device=device)
-        self.mlp = MLP(config, dtype, device, ops, group)
+        self.mlp: MLP | MoE
+        if config.experts is not None and layer not in config.experts.dense_layers:
+            self.mlp = MoE(config.hidden_size, config.experts, dtype, device, ops, group)
+        else:
+            self.mlp = MLP(config, dtype, device, ops, group)
 
     def __call__(
         self, x: Tensor, stream: Tensor | None, angles: Tensor, backend: Attends, plan: AttentionPlan
@@ -179,8 +188,9 @@ class Decoder:
     def freeze(self) -> None:
         """To be called once all weights are in their place: they may be laid out for speed now."""
         for layer in self.layers:
-            for linear in (layer.attention.qkv, layer.attention.out, layer.mlp.gate_up, layer.mlp.down):
-                linear.freeze()
+            layer.attention.qkv.freeze()
+            layer.attention.out.freeze()
+            layer.mlp.freeze()
         self.head.freeze()
 
     def forward(

@@ -28,6 +28,15 @@ class Ops(Protocol):
         """``silu(gate) * up`` of the two halves of the last dimension."""
         ...
 
+    def mix(self, x: Tensor, gate_up: Tensor, down: Tensor, chosen: Tensor, shares: Tensor) -> Tensor:
+        """For each token, the sum of what its experts make of it, each times its share.
+
+        An expert is a gated MLP without biases; ``gate_up`` [experts, 2 * width, hidden]
+        and ``down`` [experts, hidden, width] are their weights. ``chosen`` int64 and
+        ``shares`` have shape [tokens, experts of a token].
+        """
+        ...
+
     def turn(
         self,
         qkv: Tensor,
@@ -59,6 +68,18 @@ class TorchOps:
     def gate(self, gate_up: Tensor) -> Tensor:
         gate, up = gate_up.chunk(2, dim=-1)
         return F.silu(gate) * up
+
+    def mix(self, x: Tensor, gate_up: Tensor, down: Tensor, chosen: Tensor, shares: Tensor) -> Tensor:
+        out = torch.zeros(x.shape, dtype=torch.float32, device=x.device)
+        pairs = chosen.flatten().argsort(stable=True)
+        counts = chosen.flatten().bincount(minlength=len(down)).tolist()
+        # Expert by expert, each for all of its tokens at once.
+        for expert, own in enumerate(pairs.split(counts)):
+            if len(own):
+                tokens = own // chosen.shape[1]
+                made = F.linear(self.gate(F.linear(x[tokens], gate_up[expert])), down[expert])
+                out.index_add_(0, tokens, made.float() * shares.flatten()[own, None])
+        return out.to(x.dtype)
 
     def turn(
         self,

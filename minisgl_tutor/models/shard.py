@@ -76,6 +76,8 @@ class Shard:
             num_heads=heads,
             num_kv_heads=len(self.kv_heads),
             intermediate_size=_width(self._span(config.intermediate_size)),
+            experts=config.experts
+            and replace(config.experts, width=_width(self._span(config.experts.width))),
         )
         self.vocab_rows = -(-config.vocab_size // size)
         self.vocab = self._vocab_span(config.vocab_size)

@@ -10,6 +10,7 @@ import triton.language as tl
 from torch import Tensor
 
 from ..attention.base import Sink
+from . import triton_experts
 
 HEADS_AT_ONCE = 8
 
@@ -35,6 +36,9 @@ class TritonOps:
         block = min(1024, triton.next_power_of_2(width))
         _gate[(rows, triton.cdiv(width, block))](gate_up, out, width, BLOCK=block, num_warps=4)
         return out
+
+    def mix(self, x: Tensor, gate_up: Tensor, down: Tensor, chosen: Tensor, shares: Tensor) -> Tensor:
+        return triton_experts.mix(x, gate_up, down, chosen, shares)
 
     def turn(
         self,

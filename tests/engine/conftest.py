@@ -37,11 +37,19 @@ LLAMA3_ROPE = {
     "high_freq_factor": 4.0,
     "original_max_position_embeddings": 16,
 }
+EXPERTS = {"head_dim": 16, "num_experts": 8, "num_experts_per_tok": 3, "moe_intermediate_size": 24}
 FAMILIES: dict[str, tuple[str, dict[str, Any]]] = {
     "llama-tied": ("llama", {"tie_word_embeddings": True}),
     "llama3-rope": ("llama", {"rope_parameters": LLAMA3_ROPE}),
     "qwen2": ("qwen2", {}),
     "qwen3": ("qwen3", {"head_dim": 16, "tie_word_embeddings": True}),
+    "mistral": ("mistral", {"head_dim": 16, "sliding_window": None}),
+    "mistral-window": ("mistral", {"head_dim": 16, "sliding_window": 40, "tie_word_embeddings": True}),
+    "qwen3-moe": ("qwen3_moe", {**EXPERTS, "norm_topk_prob": True}),
+    "qwen3-moe-mixed": ("qwen3_moe", {**EXPERTS, "mlp_only_layers": [1], "tie_word_embeddings": True}),
+    "llama": ("llama", {}),
+    "qwen2-tied": ("qwen2", {"tie_word_embeddings": True}),
+    "qwen3-untied": ("qwen3", {"head_dim": 16}),
 }
 
 
@@ -150,8 +158,9 @@ def build(peer: Callable[[str], Peer]) -> Callable[..., Hand]:
     """An engine of a tiny model: ``build(family, page_size=..., dtype=...)``."""
     from minisgl_tutor.engine.build import build_engine
 
-    def make(family: str, page_size: int = 16, dtype: Any = "float32") -> Hand:
+    def make(family: str, page_size: int = 16, dtype: Any = "float32", **options: Any) -> Hand:
         args = ServerArgs(
+            **options,
             model=str(peer(family).directory),
             dtype=dtype,
             page_size=page_size,

@@ -16,6 +16,7 @@ torch = pytest.importorskip("torch")
 from minisgl_tutor.engine import build  # noqa: E402
 from minisgl_tutor.engine.base import EngineInfo  # noqa: E402
 from minisgl_tutor.engine.build import build_engine, find_device, plan_sizes  # noqa: E402
+from minisgl_tutor.engine.kv_cache import stored_type  # noqa: E402
 from minisgl_tutor.models.config import parse_model_config  # noqa: E402
 from minisgl_tutor.models.errors import ModelError  # noqa: E402
 from minisgl_tutor.server.config import ServerArgs  # noqa: E402
@@ -63,6 +64,20 @@ def test_a_short_model_bounds_the_length() -> None:
     assert plan_sizes(ServerArgs(), short, torch.bfloat16, CPU).max_seq_len == 512
     with pytest.raises(ModelError, match="--max-seq-len 513 is beyond the model's 512 positions"):
         plan_sizes(ServerArgs(max_seq_len=513), short, torch.bfloat16, CPU)
+
+
+def test_a_sliding_window_bounds_the_length() -> None:
+    sliding = replace(CONFIG, sliding_window=4096)
+    assert plan_sizes(ServerArgs(), sliding, torch.bfloat16, CPU).max_seq_len == 4096
+    with pytest.raises(ModelError, match=r"4097 is beyond the model's sliding window of 4096 tokens"):
+        plan_sizes(ServerArgs(max_seq_len=4097), sliding, torch.bfloat16, CPU)
+
+
+def test_8_bits_hold_twice_the_tokens(memory: Callable[[int], None]) -> None:
+    memory(1 << 30)
+    args = ServerArgs(kv_cache_dtype="fp8")
+    found = plan_sizes(args, CONFIG, stored_type("fp8", torch.bfloat16), CPU).num_pages
+    assert found == 2 * plan_sizes(ServerArgs(), CONFIG, stored_type("auto", torch.bfloat16), CPU).num_pages
 
 
 def test_no_memory(memory: Callable[[int], None]) -> None:

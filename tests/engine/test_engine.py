@@ -13,7 +13,8 @@ torch = pytest.importorskip("torch")
 Build = Callable[..., Any]
 PeerOf = Callable[[str], Any]
 
-FAMILIES = ["llama-tied", "llama3-rope", "qwen2", "qwen3"]
+FAMILIES = ["llama-tied", "llama3-rope", "qwen2", "qwen3", "mistral", "qwen3-moe"]
+MORE_OF_THEM = ["llama", "qwen2-tied", "qwen3-untied", "mistral-window", "qwen3-moe-mixed"]
 EVERYWHERE = pytest.mark.parametrize(("family", "page_size"), [(f, p) for f in FAMILIES for p in (1, 16)])
 LENGTHS = [1, 7, 16, 17, 33]
 
@@ -37,6 +38,21 @@ def test_ragged_prompts_in_one_step(build: Build, peer: PeerOf, family: str, pag
     batch = hand.batch("prefill", [(s, 0, len(p)) for s, p in enumerate(prompts)], joined(prompts))
     expected = torch.stack([peer(family).logits(p)[-1] for p in prompts])
     assert_close(hand.engine.logits(batch), expected)
+
+
+@pytest.mark.parametrize("family", MORE_OF_THEM)
+def test_tied_and_untied_windows_and_layers_without_experts(build: Build, peer: PeerOf, family: str) -> None:
+    hand = build(family)
+    text = prompt(40)
+    expected = peer(family).logits(text)
+    first = hand.batch("prefill", [(2, 0, 39)], text[:39])
+    assert_close(hand.engine.logits(first), expected[38:39])
+    second = hand.batch("prefill", [(2, 39, 40)], text[39:])
+    assert_close(hand.engine.logits(second), expected[39:])
+
+
+def test_nothing_is_longer_than_a_sliding_window(build: Build) -> None:
+    assert build("mistral-window").engine.info.max_seq_len == 40
 
 
 @EVERYWHERE
@@ -140,6 +156,34 @@ def test_bfloat16_is_near(build: Build, peer: PeerOf) -> None:
     assert found.dtype == torch.bfloat16
     expected = torch.stack([peer("qwen3").logits(p)[-1] for p in prompts])
     assert (found.float() - expected).abs().mean() < 0.03 * expected.std()
+
+
+@pytest.mark.parametrize("family", ["qwen3", "qwen3-moe"])
+def test_float16_is_near(build: Build, peer: PeerOf, family: str) -> None:
+    hand = build(family, dtype="float16")
+    text = prompt(33)
+    found = hand.engine.logits(hand.batch("prefill", [(0, 0, 33)], text))
+    assert found.dtype == torch.float16
+    expected = peer(family).logits(text)[-1]
+    assert (found[0].float() - expected).abs().mean() < 0.01 * expected.std()
+
+
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
+def test_an_8_bit_cache_is_near(build: Build, peer: PeerOf, dtype: str) -> None:
+    """And a token sees the same of the others in whatever steps they come: from the cache, or with it."""
+    prompts = [prompt(length) for length in LENGTHS]
+    rows = [(s, 0, len(p)) for s, p in enumerate(prompts)]
+    hand = build("qwen3", dtype=dtype, kv_cache_dtype="fp8")
+    found = hand.engine.logits(hand.batch("prefill", rows, joined(prompts)))
+    expected = torch.stack([peer("qwen3").logits(p)[-1] for p in prompts])
+    error = (found.float() - expected).abs().mean() / expected.std()
+    assert 0.001 < error < 0.1
+    in_chunks = build("qwen3", dtype=dtype, kv_cache_dtype="fp8")
+    text = prompts[-1]
+    in_chunks.engine.logits(in_chunks.batch("prefill", [(7, 0, 20)], text[:20], emits=[False]))
+    chunked = in_chunks.engine.logits(in_chunks.batch("prefill", [(7, 20, 33)], text[20:]))
+    bound = 1e-4 if dtype == "float32" else 0.1
+    torch.testing.assert_close(chunked[0], found[-1], rtol=0, atol=bound)
 
 
 def test_a_step_that_the_device_refuses_is_an_engine_error(build: Build) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from minisgl_tutor.models.config import FAMILIES, Rope, load_model_config, parse_model_config
+from minisgl_tutor.models.config import FAMILIES, Experts, Rope, load_model_config, parse_model_config
 from minisgl_tutor.models.errors import ModelError
 
 LLAMA: dict[str, Any] = {
@@ -18,6 +18,13 @@ LLAMA: dict[str, Any] = {
     "intermediate_size": 96,
     "num_hidden_layers": 2,
     "num_attention_heads": 4,
+}
+MOE: dict[str, Any] = {
+    "architectures": ["Qwen3MoeForCausalLM"],
+    "num_hidden_layers": 4,
+    "num_experts": 8,
+    "num_experts_per_tok": 2,
+    "moe_intermediate_size": 24,
 }
 LLAMA3 = {
     "rope_type": "llama3",
@@ -39,13 +46,49 @@ def test_families_differ_where_they_should() -> None:
     switches = {
         name: (config.qkv_bias, config.qk_norm, config.head_dim)
         for name in FAMILIES
-        for config in [parse_model_config({**LLAMA, "architectures": [name]})]
+        for config in [parse_model_config({**LLAMA, **MOE, "architectures": [name]})]
     }
     assert switches == {
         "LlamaForCausalLM": (False, False, 16),
+        "MistralForCausalLM": (False, False, 16),
         "Qwen2ForCausalLM": (True, False, 16),
         "Qwen3ForCausalLM": (False, True, 128),
+        "Qwen3MoeForCausalLM": (False, True, 16),
     }
+
+
+def test_experts_and_the_layers_that_have_none() -> None:
+    assert parse_model_config({**LLAMA, "architectures": ["Qwen3ForCausalLM"]}).experts is None
+    found = parse_model_config({**LLAMA, **MOE}).experts
+    assert found == Experts(8, 2, 24, normalise=False, dense_layers=frozenset())
+    newer = {name: value for name, value in MOE.items() if name != "num_experts"}
+    mixed = {**LLAMA, **newer, "num_local_experts": 8, "norm_topk_prob": True, "decoder_sparse_step": 2}
+    found = parse_model_config({**mixed, "mlp_only_layers": [3]}).experts
+    assert found == Experts(8, 2, 24, normalise=True, dense_layers=frozenset({0, 2, 3}))
+
+
+@pytest.mark.parametrize(
+    ("raw", "window"),
+    [
+        ({"architectures": ["MistralForCausalLM"], "sliding_window": 100}, 100),
+        ({"architectures": ["MistralForCausalLM"], "sliding_window": None}, None),
+        ({"architectures": ["MistralForCausalLM"]}, 4096),
+        (
+            {
+                "architectures": ["MistralForCausalLM"],
+                "sliding_window": 100,
+                "layer_types": ["full_attention"] * 2,
+            },
+            None,
+        ),
+        ({"architectures": ["Qwen2ForCausalLM"], "sliding_window": 100}, None),
+        ({"architectures": ["Qwen2ForCausalLM"], "sliding_window": 100, "use_sliding_window": True}, 100),
+        ({"sliding_window": 100, "layer_types": ["full_attention", "sliding_attention"]}, 100),
+        ({}, None),
+    ],
+)
+def test_sliding_windows(raw: dict[str, Any], window: int | None) -> None:
+    assert parse_model_config({**LLAMA, **raw}).sliding_window == window
 
 
 def test_the_model_type_stands_in_for_a_missing_architecture() -> None:
@@ -79,8 +122,12 @@ def test_the_oldest_form_of_rope() -> None:
         ({"hidden_act": "gelu"}, "gelu"),
         ({"attention_bias": True}, "biases in its attention"),
         ({"mlp_bias": True}, "biases in its MLP"),
-        ({"use_sliding_window": True}, "sliding-window"),
-        ({"layer_types": ["full_attention", "sliding_attention"]}, "sliding-window"),
+        ({"use_sliding_window": True}, "does not say how wide"),
+        ({"layer_types": ["full_attention", "sliding_attention"]}, "does not say how wide"),
+        ({"layer_types": ["full_attention", "linear_attention"]}, r"not supported \(linear_attention\)"),
+        ({"use_sliding_window": True, "sliding_window": 0}, "do not fit"),
+        ({**MOE, "num_experts_per_tok": 9}, "do not fit"),
+        ({**MOE, "moe_intermediate_size": None}, "makes no sense"),
         ({"rope_scaling": {"rope_type": "yarn", "factor": 4}}, r"not supported \(yarn\)"),
         ({"rope_parameters": {"rope_type": "default", "partial_rotary_factor": 0.5}}, "not supported"),
         ({"rope_scaling": {"rope_type": "llama3"}}, "lacks 'factor'"),
