@@ -58,7 +58,7 @@ MAY_KNOW: dict[str, set[str]] = {
     "bench": {"llm", "message", "recording"} | MODEL,
     "trace": PLAY,
     "views": {"message", "trace"},
-    "exercises": PLAY | {"trace", "views"},
+    "exercises": PLAY | {"trace", "views", "scheduler"},
     "cli": PLAY
     | MODEL
     | {"server.launch", "models", "engine", "llm", "bench", "trace", "views", "exercises"},

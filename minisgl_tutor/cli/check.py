@@ -1,60 +1,128 @@
-"""``minisgl-tutor check``: judges the reader's version of an exercise."""
+"""``minisgl-tutor check``: judges the reader's version of one exercise, of several, or of all."""
 
 from __future__ import annotations
 
-from typing import Annotated
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from .desk import EXERCISE, Desk, Lang
+
+if TYPE_CHECKING:
+    from ..exercises.catalogue import Exercise
+    from ..exercises.verdict import Verdict
+
 
 def check(
-    name: Annotated[str, typer.Argument(metavar="EXERCISE", help="exercise-7, 7 or 5.7.")],
+    names: Annotated[
+        list[str] | None, typer.Argument(metavar="EXERCISE...", help=EXERCISE, show_default=False)
+    ] = None,
+    everything: Annotated[bool, typer.Option("--all", help="All exercises.")] = False,
+    chapter: Annotated[str | None, typer.Option(help="Those of this chapter: 2, 5 or 5c.")] = None,
     seed: Annotated[
         int | None,
-        typer.Option(
-            min=0, help="Play the random schedules of an earlier check again.", show_default="random"
-        ),
+        typer.Option(min=0, help="Play the random cases of an earlier check again.", show_default="random"),
     ] = None,
+    json: Annotated[bool, typer.Option("--json", help="Print JSON, as Exercism test runners do.")] = False,
+    report: Annotated[
+        Path | None, typer.Option(help="Write all verdicts to this file, as JSON.", show_default=False)
+    ] = None,
+    lang: Lang = None,
 ) -> None:
     """Judge your version of an exercise: exit status 0 right, 1 not yet right, 2 could not be judged."""
     import secrets
-    from pathlib import Path
 
-    from ..exercises.catalogue import UnknownExercise, resolve
-    from ..exercises.sentences import say
-    from ..exercises.workspace import Workspace, WorkspaceError, shown
-    from .fail import fail
-    from .program import program
-
-    try:
-        exercise = resolve(name)
-        workspace = Workspace.find(Path.cwd())
-        file = workspace.file(exercise)
-        new = workspace.start(exercise)
-        typer.echo(say("started-first" if new else "judging", file=shown(file)))
-    except UnknownExercise as error:
-        fail(str(error))
-    except WorkspaceError as error:
-        fail(say("no-write", path=error.path, reason=error.reason))
-
-    from ..exercises.checker import Place, check_lifecycle
     from ..exercises.verdict import Exit
 
-    digest = workspace.digest(exercise)
+    desk = Desk(lang)
+    exercises = desk.exercises(names or [], everything, chapter)
     chosen = secrets.randbelow(1_000_000) if seed is None else seed
-    verdict = check_lifecycle(file, chosen, Place(exercise.name, workspace.failures, program()))
-    for line in verdict.lines:
-        typer.echo(line)
+    verdicts = [(exercise, judged(desk, exercise, chosen, quiet=json)) for exercise in exercises]
+    if json:
+        _print_json(verdicts, chosen)
+    elif len(verdicts) > 1:
+        right = sum(verdict.exit is Exit.RIGHT for _, verdict in verdicts)
+        typer.echo(desk.say("counts", passed=right, of=len(verdicts)))
+    if report is not None:
+        _write_report(desk, report, verdicts, chosen, quiet=json)
+    raise typer.Exit(max(verdict.exit for _, verdict in verdicts))
+
+
+def judged(desk: Desk, exercise: Exercise, seed: int, quiet: bool) -> Verdict:
+    from ..exercises.checker import Place
+    from ..exercises.checker import check as judge
+    from ..exercises.workspace import shown
+    from .program import program
+
+    say = exercise.teller(desk.language)
+    file = desk.workspace.file(exercise)
+    with desk.writing():
+        new = desk.workspace.start(exercise)
+    if not quiet:
+        typer.echo(say("started-first" if new else "judging", file=shown(file)))
+    digest = desk.workspace.digest(exercise)
+    verdict = judge(exercise, file, seed, Place(desk.workspace.failures, program()), desk.language)
+    if not quiet:
+        for line in (*verdict.lines, *_after(desk, exercise, verdict)):
+            typer.echo(line)
+    _note(desk, exercise, verdict, digest)
+    return verdict
+
+
+def _after(desk: Desk, exercise: Exercise, verdict: Verdict) -> list[str]:
+    """Where to read on."""
+    from ..exercises.verdict import Exit
+    from ..exercises.workspace import shown
+
     if verdict.exit is Exit.NOT_YET:
-        typer.echo(say("asked", text=shown(workspace.texts(exercise)[0])))
+        english, chinese = desk.workspace.texts(exercise)
+        return [desk.say("asked", text=shown(chinese if desk.language == "zh" else english))]
     if verdict.exit is Exit.RIGHT:
         solutions, wrong = (shown(exercise.path / folder) for folder in ("solutions", "wrong"))
-        typer.echo(say("designs", solutions=solutions, wrong=wrong))
-        damaged = workspace.set_aside_damage()
-        if damaged is not None:
-            typer.echo(say("damaged", kept=damaged))
-        try:
-            workspace.pass_(exercise, digest)
-        except WorkspaceError as error:
-            typer.echo(say("no-write", path=error.path, reason=error.reason), err=True)
-    raise typer.Exit(verdict.exit)
+        return [desk.say("designs", solutions=solutions, wrong=wrong)]
+    return []
+
+
+def _note(desk: Desk, exercise: Exercise, verdict: Verdict, digest: str) -> None:
+    from ..exercises.verdict import Exit
+    from ..exercises.workspace import WorkspaceError
+
+    if verdict.exit is not Exit.RIGHT:
+        return
+    damaged = desk.workspace.set_aside_damage()
+    if damaged is not None:
+        typer.echo(desk.say("damaged", kept=damaged), err=True)
+    try:
+        desk.workspace.pass_(exercise, digest)
+    except WorkspaceError as error:
+        typer.echo(desk.say("no-write", path=error.path, reason=error.reason), err=True)
+
+
+def _print_json(verdicts: list[tuple[Exercise, Verdict]], seed: int) -> None:
+    """One exercise's verdict alone is what a test runner writes; several are in a report."""
+    import msgspec
+
+    data = verdicts[0][1].as_json() if len(verdicts) == 1 else _report(verdicts, seed)
+    sys.stdout.write(msgspec.json.format(msgspec.json.encode(data)).decode() + "\n")
+
+
+def _report(verdicts: list[tuple[Exercise, Verdict]], seed: int) -> dict[str, object]:
+    exercises = {exercise.key: verdict.as_json() for exercise, verdict in verdicts}
+    return {"version": 1, "seed": seed, "exercises": exercises}
+
+
+def _write_report(
+    desk: Desk, file: Path, verdicts: list[tuple[Exercise, Verdict]], seed: int, quiet: bool
+) -> None:
+    import msgspec
+
+    from .fail import fail
+
+    try:
+        file.write_bytes(msgspec.json.format(msgspec.json.encode(_report(verdicts, seed))) + b"\n")
+    except OSError as error:
+        fail(desk.say("no-write", path=file, reason=error.strerror))
+    if not quiet:
+        typer.echo(desk.say("report", file=file))

@@ -2,27 +2,32 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import typer
 
+from .desk import Desk, Lang
 
-def exercises() -> None:
+
+def exercises(
+    chapter: Annotated[str | None, typer.Option(help="Only those of this chapter: 2, 5 or 5c.")] = None,
+    lang: Lang = None,
+) -> None:
     """List the exercises and how far you are."""
-    from pathlib import Path
-
     from rich.console import Console
     from rich.table import Table
 
-    from ..exercises.catalogue import EXERCISES
-    from ..exercises.sentences import say
-    from ..exercises.workspace import Workspace
-
-    workspace = Workspace.find(Path.cwd())
-    damaged = workspace.set_aside_damage()
+    desk = Desk(lang)
+    damaged = desk.workspace.set_aside_damage()
     if damaged is not None:
-        typer.echo(say("damaged", kept=damaged))
+        typer.echo(desk.say("damaged", kept=damaged))
+    listed = desk.exercises((), chapter is None, chapter)
     table = Table(box=None, pad_edge=False)
     for column in ("exercise", "title", "state"):
-        table.add_column(say(f"column {column}"))
-    for exercise in EXERCISES:
-        table.add_row(exercise.name, exercise.title, say(f"state {workspace.state(exercise)}"))
-    Console().print(table)
+        table.add_column(desk.say(f"column {column}"))
+    states = [desk.workspace.state(exercise) for exercise in listed]
+    for exercise, state in zip(listed, states, strict=True):
+        table.add_row(exercise.name, exercise.teller(desk.language)("title"), desk.say(f"state {state}"))
+    console = Console(highlight=False)
+    console.print(table)
+    console.print(desk.say("counts", passed=states.count("passed"), of=len(listed)))

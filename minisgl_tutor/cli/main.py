@@ -15,11 +15,14 @@ from .. import __version__
 from .bench import bench
 from .chat import chat
 from .check import check
+from .dev import dev
 from .doctor import doctor
 from .exercises import exercises
+from .help_with import diff, hint, reset, solution
 from .serve import serve
 from .start import start
 from .trace import trace
+from .watch import watch
 
 OWN_OPTIONS = {"--help", "-h", "--version", "--verbose", "--install-completion", "--show-completion"}
 
@@ -29,9 +32,10 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (serve, chat, trace, exercises, start, check, doctor):
+for command in (serve, chat, trace, exercises, start, check, watch, hint, diff, solution, reset, doctor):
     app.command()(command)
 app.add_typer(bench, name="bench")
+app.add_typer(dev, name="dev")
 
 
 def _print_version(wanted: bool) -> None:

@@ -2,34 +2,26 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
 import typer
 
+from .desk import Desk, Lang, Name
 
-def start(name: Annotated[str, typer.Argument(metavar="EXERCISE", help="exercise-7, 7 or 5.7.")]) -> None:
+
+def start(name: Name, lang: Lang = None) -> None:
     """Begin an exercise: its starter and its text go into ./minisgl-exercises, or that of a folder above.
 
     A file of yours is never overwritten.
     """
-    from pathlib import Path
-
-    from ..exercises.catalogue import UnknownExercise, resolve
-    from ..exercises.sentences import say
-    from ..exercises.workspace import Workspace, WorkspaceError, shown
-    from .fail import fail
+    from ..exercises.workspace import shown
     from .program import program
 
-    try:
-        exercise = resolve(name)
-        workspace = Workspace.find(Path.cwd())
-        new = workspace.start(exercise)
-    except UnknownExercise as error:
-        fail(str(error))
-    except WorkspaceError as error:
-        fail(say("no-write", path=error.path, reason=error.reason))
-    file = shown(workspace.file(exercise))
-    typer.echo(say("started", file=file, text=exercise.task) if new else say("kept-yours", file=file))
-    english, chinese = map(shown, workspace.texts(exercise))
+    desk = Desk(lang)
+    exercise = desk.exercise(name)
+    say = exercise.teller(desk.language)
+    with desk.writing():
+        new = desk.workspace.start(exercise)
+    file = shown(desk.workspace.file(exercise))
+    typer.echo(say("started", file=file, text=say("task")) if new else say("kept-yours", file=file))
+    english, chinese = map(shown, desk.workspace.texts(exercise))
     typer.echo(say("texts", english=english, chinese=chinese))
     typer.echo(say("next", program=program(), exercise=exercise.name))

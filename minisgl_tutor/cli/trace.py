@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from rich.console import Console
 
     from ..recording import Recording
-    from ..server.frontend import FrontendManager
     from ..tokenizer.tokenizer import Tokenizer
 
 
@@ -29,8 +30,9 @@ def trace(
     ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print JSON Lines.")] = False,
     from_step: Annotated[int, typer.Option(min=1, help="Begin to print at this step.")] = 1,
-    frontend: Annotated[
-        Path | None, typer.Option(help="A file with a class to take in the place of FrontendManager.")
+    yours: Annotated[
+        Path | None,
+        typer.Option(help="A file with classes of yours, to take the place of those that they derive from."),
     ] = None,
     spec_version: Annotated[str, typer.Option(help="The ASGI version that the server declares.")] = "2.3",
     tokenizer: Annotated[
@@ -61,7 +63,7 @@ def trace(
     try:
         paths = [file] if file is not None else [each.path for each in scenes_of(chapter or 0, scene)]
         wanted = None if not gap else resolve(gap)
-        frontend_class = None if frontend is None else _reader_class(frontend)
+        classes = () if yours is None else _reader_classes(yours)
         console = None
         for path in paths:
             recording = read_recording(path)
@@ -75,7 +77,7 @@ def trace(
                 recording,
                 _tokenizer(recording, tokenizer),
                 gaps,
-                frontend_class=frontend_class,
+                classes=classes,
                 spec_version=spec_version,
             )
             title = recording.header.title or path.name
@@ -121,11 +123,11 @@ def _tokenizer(recording: Recording, given: Path | None) -> Tokenizer:
         fail(f"the recorded model has no tokenizer here ({error}); say where it is with --tokenizer DIR")
 
 
-def _reader_class(path: Path) -> type[FrontendManager]:
-    from ..exercises.reader_file import ReaderFileError, load_frontend_class
+def _reader_classes(path: Path) -> Sequence[type]:
+    from ..exercises.reader_file import ReaderFileError, load_classes
     from .fail import fail
 
     try:
-        return load_frontend_class(path)
+        return load_classes(path)
     except ReaderFileError as error:
         fail(str(error))

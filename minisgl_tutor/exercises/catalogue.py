@@ -1,53 +1,85 @@
-"""The exercises, and their names: ``5.7``, and ``exercise-7`` or ``7`` for those of chapter 5."""
+"""The exercises: a folder each, found by name.
+
+``exercise.toml`` beside an exercise's text says which drill judges it and what is
+said about it in each language. Names: ``5.7`` is the seventh of chapter 5's
+walk-through, and ``exercise-7`` or ``7`` too; ``5c.4`` the fourth of its concepts;
+``2.3`` the third of chapter 2's.
+"""
 
 from __future__ import annotations
 
+import importlib
+import re
+import tomllib
+from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
+from typing import Any
 
 from ..resources import chapters_dir
-from .sentences import say
+from .drill import Drill
+from .language import Language
+from .sentences import GENERAL, Teller
 
 
 class UnknownExercise(ValueError):
-    """One sentence that lists what there is."""
+    """``name`` is none. ``names`` lists what there is."""
+
+    def __init__(self, name: str, names: str) -> None:
+        super().__init__(GENERAL["en"]["unknown"].format(name=name, names=names))
+        self.name = name
+        self.names = names
 
 
 @dataclass(frozen=True)
 class Exercise:
-    """``number`` in ``chapter``. ``folder`` is that of the chapter. ``starter_fails``: check and fault."""
+    """``number`` in ``part``: the chapter, with a ``c`` for its concepts.
 
-    chapter: str
+    ``starter_fails``: check and fault. ``sentences``: by language and key.
+    """
+
+    part: str
     number: int
-    title: str
-    task: str
-    folder: str
+    path: Path
+    drill_name: str
     starter_fails: tuple[str, str]
+    sentences: Mapping[Language, Mapping[str, str]]
 
     @property
     def key(self) -> str:
         """Its name among those of all chapters."""
-        return f"{self.chapter}.{self.number}"
+        return f"{self.part}.{self.number}"
 
     @property
     def name(self) -> str:
-        return f"exercise-{self.number}" if self.chapter == "5" else self.key
+        return f"exercise-{self.number}" if self.part == "5" else f"exercise-{self.key}"
 
     @property
-    def path(self) -> Path:
-        return chapters_dir() / self.folder / "exercises" / f"exercise-{self.number}"
+    def names(self) -> frozenset[str]:
+        """All names that a reader may use, in lower case."""
+        return frozenset({self.key, self.name, self.name.removeprefix("exercise-"), f"exercise-{self.key}"})
+
+    def teller(self, language: Language) -> Teller:
+        """Says sentences, this exercise's own before the general ones."""
+        return Teller(self.sentences[language], GENERAL[language])
+
+    def hints(self, language: Language) -> list[str]:
+        """Three, from question to place."""
+        return [self.sentences[language][f"hint {step}"] for step in (1, 2, 3)]
+
+    def drill(self) -> Drill[Any, Any, Any]:
+        """What judges it. Imports only what this exercise needs."""
+        module, _, cls = self.drill_name.partition(":")
+        drill = getattr(importlib.import_module(f"{__package__}.drills.{module}"), cls)
+        return drill()  # type: ignore[no-any-return]
 
 
-EXERCISES: tuple[Exercise, ...] = (
-    Exercise(
-        chapter="5",
-        number=7,
-        title="End each request once, on every path",
-        task="whatever ends a request, nothing of it may stay behind.",
-        folder="05-http-service",
-        starter_fails=("end-streaming", "kept"),
-    ),
-)
+@cache
+def exercises() -> tuple[Exercise, ...]:
+    """All, in the order of the chapters: chapter 2, then chapter 5, walk-through before concepts."""
+    found = [_read(file) for file in chapters_dir().glob("*/exercises/*/exercise.toml")]
+    return tuple(sorted(found, key=lambda each: (each.part, each.number)))
 
 
 def resolve(name: str) -> Exercise:
@@ -56,9 +88,35 @@ def resolve(name: str) -> Exercise:
     Raises:
         UnknownExercise: there is none.
     """
-    plain = name.strip().lower().removesuffix(".py")
-    for exercise in EXERCISES:
-        if plain in (exercise.key, exercise.name, exercise.name.removeprefix("exercise-")):
+    plain = Path(name.strip().lower()).name.removesuffix(".py")
+    for exercise in exercises():
+        if plain in exercise.names:
             return exercise
-    names = ", ".join(f"{exercise.name} ({exercise.key})" for exercise in EXERCISES)
-    raise UnknownExercise(say("unknown", name=name, names=names))
+    raise UnknownExercise(name, ", ".join(exercise.key for exercise in exercises()))
+
+
+def of_chapter(chapter: str) -> tuple[Exercise, ...]:
+    """The exercises of a chapter: ``5`` is walk-through and concepts, ``5c`` the concepts alone.
+
+    Raises:
+        UnknownExercise: there are none.
+    """
+    part = chapter.strip().lower()
+    found = tuple(each for each in exercises() if part in (each.part, each.part.removesuffix("c")))
+    if not found:
+        raise UnknownExercise(chapter, ", ".join(dict.fromkeys(each.part for each in exercises())))
+    return found
+
+
+def _read(file: Path) -> Exercise:
+    data = tomllib.loads(file.read_text("utf-8"))
+    chapter = re.sub(r"\D.*", "", file.parents[2].name).lstrip("0")
+    kind, _, number = file.parent.name.rpartition("-")
+    return Exercise(
+        part=chapter + ("c" if kind == "concept" else ""),
+        number=int(number),
+        path=file.parent,
+        drill_name=data["drill"],
+        starter_fails=(data["starter_fails"]["check"], data["starter_fails"]["fault"]),
+        sentences={"en": data["en"], "zh": data["zh"]},
+    )

@@ -1,192 +1,256 @@
-"""Checks a solution of exercise 7: plays schedules over it, judges, and looks for the shortest that fails."""
+"""Judges a reader's file: plays an exercise's cases over it, and looks for the shortest that fails."""
 
 from __future__ import annotations
 
+import random
 import shlex
 import time
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
+import msgspec
 from msgspec.structs import replace
 
 from ..recording import Recording
-from ..resources import model_dir
-from ..server.frontend import FrontendManager
-from ..tokenizer.load import TokenizerNotFound, load_eos_token_ids, load_tokenizer
-from . import verdict
-from .judge import Check, Fault, Violation, check_of, judge
-from .lifecycle import schedules
-from .rigs import Rig
-from .runner import WHOLE_S, CheckFailed, ReaderStopped, Runner, TookTooLong, running
-from .schedule import Schedule
-from .score import Scorer
-from .sentences import say
-from .shrink import shortest
-from .verdict import Verdict
-from .wire import Observation, PlayJob, StageJob, StepSeen, StepsJob
+from .catalogue import Exercise
+from .drill import BLOCKS, GENERAL, POLLS, STUCK, THREAD, CheckFailed, Drill, Found, general_fault
+from .language import Language
+from .runner import WHOLE_S, ReaderStopped, Runner, TookTooLong, running
+from .sentences import Teller
+from .verdict import Failure, Report, Verdict
+from .wire import Played, PlayJob, Raised, Steps, StepSeen, StepsJob
 from .workspace import shown
 
 PATIENCE_S = 5.0
 """Once something is wrong, a file whose plays take this long is not played to the end."""
 
-# What cannot be played to its end cannot be traced either.
-NOT_TRACED = (Fault.STUCK, Fault.POLLS, Fault.THREAD)
+TRIES = 60
+"""Cases that are tried to find a shorter one."""
+
+NOT_TRACED = (STUCK, POLLS, THREAD)
+"""What cannot be played to its end cannot be traced either."""
 
 
 @dataclass(frozen=True)
 class Place:
-    """Where a failing schedule's recording goes. ``exercise`` is the name of the exercise.
+    """Where a failing case's recording goes.
 
     ``program`` is how a reader starts the command that traces it, quoted for a shell.
     """
 
-    exercise: str
     failures: Path
     program: str = "minisgl-tutor"
 
-    def recording(self, check: Check) -> Path:
-        return self.failures / f"{self.exercise}-{check}.jsonl"
+
+@dataclass(frozen=True)
+class Wrong:
+    """Something found in a case, in the check that it belongs to."""
+
+    check: str
+    found: Found
+    case: Any
 
 
-def check_lifecycle(file: Path, seed: int, place: Place) -> Verdict:
+def check(exercise: Exercise, file: Path, seed: int, place: Place, language: Language = "en") -> Verdict:
     """Judges the file. It runs in a child process, which is gone afterwards."""
+    say = exercise.teller(language)
+    drill = exercise.drill()
+    report = Report(exercise.name, drill.checks, say)
     try:
-        with running(file) as runner:
-            return _Checking(file, seed, place, runner).verdict()
+        with running(file, exercise.key) as runner:
+            return _Checking(exercise, drill, file, seed, place, runner, report, say).verdict()
     except CheckFailed as error:
-        return verdict.undecided(place.exercise, str(error))
+        return report.undecided(str(error))
+
+
+def wrongs(drill: Drill[Any, Any, Any], case: Any, seen: Played) -> Iterator[Wrong]:
+    """All that is wrong in a case that was played."""
+    for found in _found(drill, case, seen):
+        yield Wrong(drill.check_of(case, found.fault), found, case)
+
+
+def _found(drill: Drill[Any, Any, Any], case: Any, seen: Played) -> Iterator[Found]:
+    for blocked in seen.blocked:
+        yield Found(BLOCKS, _told(blocked))
+    if seen.stopped is not None:
+        yield Found(general_fault(seen.stopped), _told(seen.stopped))
+    else:
+        yield from drill.judge(case, msgspec.msgpack.decode(seen.seen, type=drill.seen_type))
+
+
+def first(drill: Drill[Any, Any, Any], found: list[Wrong]) -> Wrong:
+    """What the report tells: by check, then by fault, then the shortest case."""
+    faults = (*(each for each in GENERAL if each not in drill.faults), *drill.faults)
+
+    def order(each: Wrong) -> tuple[object, ...]:
+        return drill.checks.index(each.check), faults.index(each.found.fault), drill.size(each.case)
+
+    return min(found, key=order)
+
+
+def _told(raised: Raised) -> dict[str, Any]:
+    return {"text": raised.text, "line": raised.line}
 
 
 class _Checking:
-    def __init__(self, file: Path, seed: int, place: Place, runner: Runner) -> None:
+    def __init__(
+        self,
+        exercise: Exercise,
+        drill: Drill[Any, Any, Any],
+        file: Path,
+        seed: int,
+        place: Place,
+        runner: Runner,
+        report: Report,
+        say: Teller,
+    ) -> None:
+        self._exercise = exercise
+        self._drill = drill
         self._file = file
         self._seed = seed
         self._place = place
         self._runner = runner
-        self._scorer = _scorer()
-        self._played: list[Schedule] = []
+        self._report = report
+        self._say = say
+        self._played: list[Any] = []
 
     def verdict(self) -> Verdict:
-        found: list[Violation] = []
-        planned = schedules(self._seed)
+        found: list[Wrong] = []
+        planned = list(self._drill.cases(random.Random(self._seed)))
         begun = time.monotonic()
         own_s = WHOLE_S
         try:
-            # All are sent before an answer is read: the child plays while the own class is played here.
-            for schedule in planned:
-                self._send(schedule)
+            # All are sent before an answer is read: the child plays while this side works the next ones out.
+            for case in planned:
+                self._send(case)
                 self._runner.look()
             own_s = time.monotonic() - begun
             self._runner.wait_ready()
             slow = time.monotonic() + PATIENCE_S
-            for place, schedule in enumerate(planned, 1):
-                found += self._judge_next(schedule)
+            for place, case in enumerate(planned, 1):
+                found += self._judge_next(case)
                 if found and time.monotonic() > slow and place < len(planned):
                     return self._failed(found, complete=False)
             if not found:
                 self._runner.finish()
-                return verdict.passed(self._place.exercise, len(planned), self._seed)
+                return self._report.passed(len(planned), self._seed)
             return self._failed(found, complete=True)
         except TookTooLong:
             if own_s > WHOLE_S / 6:
                 raise
-            return self._stopped(ReaderStopped("slow", seconds=WHOLE_S, own=own_s))
+            return self._stopped(ReaderStopped("slow", seconds=WHOLE_S))
         except ReaderStopped as stop:
             return self._failed(found, complete=False) if found else self._stopped(stop)
 
-    def _send(self, schedule: Schedule) -> None:
-        self._played.append(schedule)
-        self._runner.send(self._scorer.job(len(self._played), schedule))
+    def _send(self, case: Any) -> None:
+        self._played.append(case)
+        job = msgspec.msgpack.encode(self._drill.job(case))
+        self._runner.send(PlayJob(len(self._played), job))
 
-    def _judge_next(self, schedule: Schedule) -> list[Violation]:
+    def _judge_next(self, case: Any) -> list[Wrong]:
         answer = self._runner.answer()
-        assert isinstance(answer, Observation)
-        return judge(schedule, self._scorer.undisturbed(schedule), answer)
-
-    def _tried(self, schedule: Schedule) -> list[Violation]:
-        self._send(schedule)
-        return self._judge_next(schedule)
+        if not isinstance(answer, Played):
+            raise ReaderStopped("confused")
+        try:
+            return list(wrongs(self._drill, case, answer))
+        except msgspec.DecodeError as error:
+            raise ReaderStopped("confused") from error
 
     # -- what is wrong
 
-    def _failed(self, found: list[Violation], complete: bool) -> Verdict:
-        first = min(found, key=Violation.order)
-        look = say("not-looked-for")
+    def _failed(self, found: list[Wrong], complete: bool) -> Verdict:
+        told = first(self._drill, found)
+        look = self._say("not-looked-for")
         if complete:
             with suppress(ReaderStopped):
-                first = shortest(first, self._tried)
-            look = say("not-traced")
+                told = self._shortest(told)
+            look = self._say("not-traced")
             with suppress(ReaderStopped):
-                look = self._look(first)
-        checks = sorted({each.check for each in found} - {first.check}, key=list(Check).index)
-        return verdict.failed(
-            self._place.exercise,
-            first,
-            [check.value for check in checks],
-            complete,
-            look,
-            self._seed,
-            self._runner.output(),
-            self._file.name,
+                look = self._look(told)
+        failing = {each.check for each in found} - {told.check}
+        failure = Failure(
+            check=told.check,
+            fault=told.found.fault,
+            expected=self._sentence("expected", told.found),
+            seen=self._sentence("seen", told.found),
+            case=self._drill.in_words(told.case, self._say),
+            look=look,
         )
+        others = [check for check in self._drill.checks if check in failing]
+        return self._report.failed(failure, others, complete, self._seed, self._runner.output())
+
+    def _shortest(self, found: Wrong) -> Wrong:
+        """The smallest case with that fault to which taking away one thing after the other leads."""
+        tries = 0
+        while tries < TRIES:
+            for case in self._drill.smaller(found.case):
+                if self._drill.check_of(case, found.found.fault) != found.check:
+                    continue
+                tries += 1
+                self._send(case)
+                alike = [each for each in self._judge_next(case) if each.found.fault == found.found.fault]
+                if alike:
+                    found = Wrong(found.check, alike[0].found, case)
+                    break
+            else:
+                return found
+        return found
+
+    def _sentence(self, kind: str, found: Found) -> str:
+        values = dict(found.values)
+        line, function = values.get("line", 0), values.get("function", "")
+        within = f", {function}" if function else ""
+        values["place"] = f" ({self._file.name}:{line}{within})" if line else ""
+        for name, value in values.items():
+            if isinstance(value, list):
+                values[name] = ", ".join(map(str, value))
+        how = f"{kind} {found.fault} {values.get('what', '')}"
+        return self._say(how if self._say.knows(how) else f"{kind} {found.fault}", **values)
 
     def _stopped(self, stop: ReaderStopped) -> Verdict:
-        schedule = self._played[stop.number - 1] if stop.number else None
-        if stop.kind == "stuck" and schedule is not None:
-            check = check_of(schedule, Fault.STUCK)
-            stuck = Violation(check, Fault.STUCK, schedule, 0, 0, {"request": 0, **stop.values})
-            return self._failed([stuck], complete=False)
+        case = self._played[stop.number - 1] if stop.number else None
+        if stop.kind == "stuck" and case is not None:
+            stuck = Found(STUCK, {"request": 0, **stop.values})
+            return self._failed([Wrong(self._drill.check_of(case, STUCK), stuck, case)], complete=False)
         kind = "stuck-loading" if stop.kind == "stuck" else stop.kind
-        return verdict.stopped(self._place.exercise, kind, stop.values, schedule, self._runner.output())
+        words = "" if case is None else self._drill.in_words(case, self._say)
+        return self._report.stopped(kind, stop.values, words, self._runner.output())
 
     # -- the trace command
 
-    def _look(self, first: Violation) -> str:
-        if first.fault in NOT_TRACED:
-            return say("not-traced")
-        job = self._scorer.job(len(self._played) + 1, first.schedule)
-        if not isinstance(job, StageJob):
-            return say("no-recording")
-        self._runner.send(StepsJob(job.number, job.recording, job.spec))
+    def _look(self, told: Wrong) -> str:
+        """The command that opens the trace where the fault shows, or why there is none."""
+        if told.found.fault in NOT_TRACED:
+            return self._say("not-traced")
+        recorded = self._drill.recording(told.case)
+        if recorded is None:
+            return self._say("no-recording")
+        recording, spec = recorded
+        self._runner.send(StepsJob(len(self._played) + 1, recording, spec))
         answer = self._runner.answer()
-        assert not isinstance(answer, Observation)
-        if not answer.steps:
-            return say("not-traced")
-        path = self._place.recording(first.check)
+        if not isinstance(answer, Steps) or not answer.steps:
+            return self._say("not-traced")
+        path = self._place.failures / f"{self._exercise.name}-{told.check}.jsonl"
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            _titled(job.recording, f"{self._place.exercise}, {first.check}").write(path)
+            _titled(recording, f"{self._exercise.name}, {told.check}").write(path)
         except OSError as error:
-            return say("no-write", path=path, reason=error.strerror)
-        words = ["trace", shown(path), "--frontend", shown(self._file)]
-        words += ["--from-step", str(_step(answer.steps, first))]
-        words += ["--spec-version", job.spec] if job.spec != "2.3" else []
+            return self._say("no-write", path=path, reason=error.strerror)
+        words = ["trace", shown(path), "--yours", shown(self._file)]
+        words += ["--from-step", str(_step(answer.steps, told.found))]
+        words += ["--spec-version", spec] if spec != "2.3" else []
         return f"{self._place.program} {shlex.join(words)}"
-
-
-def _scorer() -> Scorer:
-    try:
-        tokenizer = load_tokenizer(model_dir())
-    except TokenizerNotFound as error:
-        raise CheckFailed(f"{error}; install minisgl-tutor again") from error
-    rig = Rig(FrontendManager, tokenizer)
-
-    def rehearse(job: PlayJob) -> Observation:
-        seen = rig.play(job, "")
-        if seen.stopped is not None:
-            raise CheckFailed(f"the server's own class cannot be played here: {seen.stopped.text}")
-        return seen
-
-    return Scorer(tokenizer, load_eos_token_ids(model_dir(), tokenizer), rehearse)
 
 
 def _titled(recording: Recording, title: str) -> Recording:
     return Recording(replace(recording.header, title=title), recording.lines)
 
 
-def _step(steps: list[StepSeen], first: Violation) -> int:
+def _step(steps: list[StepSeen], found: Found) -> int:
     """The last step of the request that fails, up to the instant at which the fault shows."""
-    of_it = [step for step in steps if step.client == first.client]
-    before = [step.number for step in of_it if step.t_us <= first.t_us]
+    of_it = [step for step in steps if step.client == found.client]
+    before = [step.number for step in of_it if step.t_us <= found.t_us]
     return max(before, default=of_it[0].number if of_it else 1)

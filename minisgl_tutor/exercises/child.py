@@ -1,7 +1,7 @@
 """The child process of a check: loads the reader's file, plays the jobs that come, answers each.
 
-It judges nothing. Run as ``python -m minisgl_tutor.exercises.child FILE JOBS ANSWERS``
-with the numbers of two pipes.
+It judges nothing. Run as ``python -m minisgl_tutor.exercises.child FILE JOBS ANSWERS EXERCISE``
+with the numbers of two pipes and the key of the exercise.
 """
 
 from __future__ import annotations
@@ -11,22 +11,25 @@ import os
 import sys
 import traceback
 from pathlib import Path
-from typing import BinaryIO, NoReturn
+from typing import Any, BinaryIO, NoReturn
+
+import msgspec
 
 from ..resources import model_dir
-from ..server.frontend import FrontendManager
 from ..tokenizer.load import load_tokenizer
-from ..tokenizer.tokenizer import Tokenizer
 from ..trace.play import play
 from . import sandbox
-from .reader_file import ReaderFileError, ReaderFileMissing, load, the_class
-from .rigs import Rig
+from .catalogue import resolve
+from .drill import Drill, Reader
+from .reader_file import ReaderFileError, ReaderFileMissing, load
 from .wire import (
     Answer,
     Broken,
     Done,
     NotLoaded,
     OutOfMemory,
+    Played,
+    PlayJob,
     Raised,
     Ready,
     Started,
@@ -43,16 +46,19 @@ from .wire import (
 class Child:
     """Its answers carry ``nonce``, which the first line of the jobs gave."""
 
-    def __init__(self, file: Path, jobs: BinaryIO, answers: BinaryIO, nonce: str) -> None:
+    def __init__(
+        self, file: Path, jobs: BinaryIO, answers: BinaryIO, nonce: str, drill: Drill[Any, Any, Any]
+    ) -> None:
         self._file = file
         self._jobs = jobs
         self._answers = answers
         self._nonce = nonce
+        self._drill = drill
         self._number = 0
         self._count = 0
 
     def run(self) -> None:
-        tokenizer = load_tokenizer(model_dir())
+        self._drill.prepare()
         watchdog = sandbox.Watchdog(self._file, self._stuck)
         sandbox.settle_memory()
         sandbox.limit_resources()
@@ -63,19 +69,20 @@ class Child:
         try:
             with watchdog.watching():
                 module = load(self._file)
-                cls = the_class(module, FrontendManager, self._file.name)
+                found = self._drill.find(module, self._file.name)
         except ReaderFileError as error:
             self._say(NotLoaded(self._nonce, str(error), isinstance(error, ReaderFileMissing)))
             return
-        rig = Rig(cls, tokenizer, self._file, module, blocked)
+        reader = Reader(found, self._file, module)
         self._say(Ready(self._nonce))
         while not isinstance(job := read_job(self._jobs), Stop):
             self._number = job.number
+            blocked.clear()
             with watchdog.watching():
                 if isinstance(job, StepsJob):
-                    answer: Answer = self._steps(job, cls, tokenizer)
+                    answer: Answer = self._steps(job, found)
                 else:
-                    answer = rig.play(job, self._nonce)
+                    answer = played(self._drill, reader, job, self._nonce, blocked)
             self._say(answer)
             self._count += 1
         self._say(Done(self._nonce, self._count))
@@ -84,9 +91,9 @@ class Child:
         """There is no memory left, because the reader's file has it."""
         self._say(OutOfMemory(self._nonce, self._number))
 
-    def _steps(self, job: StepsJob, cls: type[FrontendManager], tokenizer: Tokenizer) -> Steps:
+    def _steps(self, job: StepsJob, found: Any) -> Steps:
         try:
-            result = play(job.recording, tokenizer, frontend_class=cls, spec_version=job.spec)
+            result = play(job.recording, load_tokenizer(model_dir()), classes=(found,), spec_version=job.spec)
         except BaseException:  # whatever a reader's code raises
             return Steps(job.number, self._nonce, [])
         clients = {uid: index for index, uid in result.uids.items()}
@@ -106,6 +113,21 @@ class Child:
         os._exit(0)
 
 
+def played(
+    drill: Drill[Any, Any, Any], reader: Reader, job: PlayJob, nonce: str, blocked: list[Raised]
+) -> Played:
+    """One job played, and what was seen or why it could not go on."""
+    seen, stopped = b"", None
+    asked = msgspec.msgpack.decode(job.job, type=drill.job_type)
+    try:
+        seen = msgspec.msgpack.encode(drill.play(reader, asked))
+    except MemoryError:
+        raise
+    except BaseException as error:  # whatever a reader's code raises
+        stopped = reader.raised(error)
+    return Played(job.number, nonce, seen, list(blocked), stopped)
+
+
 def main() -> NoReturn:
     file, jobs, answers = Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])
     for pipe in (jobs, answers):
@@ -114,7 +136,7 @@ def main() -> NoReturn:
     logging.disable(logging.CRITICAL)
     with os.fdopen(jobs, "rb") as incoming, os.fdopen(answers, "wb") as outgoing:
         nonce = incoming.readline().decode("ascii").strip()
-        child = Child(file, incoming, outgoing, nonce)
+        child = Child(file, incoming, outgoing, nonce, resolve(sys.argv[4]).drill())
         try:
             child.run()
         except MemoryError:

@@ -1,14 +1,18 @@
-"""What each file beside an exercise must come to: the starter, the solutions and the wrong fixes."""
+"""What each file of an exercise must come to: starter, solutions and wrong fixes; and what its texts lack."""
 
 from __future__ import annotations
 
 import ast
 import re
+import string
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from .catalogue import Exercise
+from .language import LANGUAGES
+from .verdict import Exit, Verdict
+from .workspace import TEXTS
 
 
 @dataclass(frozen=True)
@@ -18,6 +22,18 @@ class Case:
     file: Path
     check: str = ""
     fault: str = ""
+
+    @property
+    def name(self) -> str:
+        return (
+            self.file.stem
+            if self.file.parent.parent.name == "exercises"
+            else f"{self.file.parent.name}/{self.file.stem}"
+        )
+
+    @property
+    def due(self) -> str:
+        return f"{self.check}: {self.fault}" if self.check else "passes"
 
 
 def cases(exercise: Exercise) -> Iterator[Case]:
@@ -32,6 +48,34 @@ def cases(exercise: Exercise) -> Iterator[Case]:
         yield Case(file)
     for file in sorted((exercise.path / "wrong").glob("*.py")):
         yield _failing(file)
+
+
+def outcome(verdict: Verdict) -> str:
+    """In the words of :attr:`Case.due`, or why there is none."""
+    if verdict.exit is Exit.UNDECIDED:
+        return verdict.lines[0]
+    return f"{verdict.failing[0]}: {verdict.fault}" if verdict.failing else "passes"
+
+
+def untold(exercise: Exercise) -> Iterator[str]:
+    """What the texts of an exercise leave out, or say in one language only: a sentence each."""
+    for check in exercise.drill().checks:
+        for name in TEXTS:
+            if f"`{check}`" not in (exercise.path / name).read_text("utf-8"):
+                yield f"{exercise.key}: {name} does not name the check {check}"
+        for language in LANGUAGES:
+            if f"check {check}" not in exercise.sentences[language]:
+                yield f"{exercise.key}: there is no sentence 'check {check}' in {language}"
+    english, chinese = (exercise.sentences[language] for language in LANGUAGES)
+    for key in sorted({*english, *chinese, "title", "task", "hint 1", "hint 2", "hint 3"}):
+        if key not in english or key not in chinese:
+            yield f"{exercise.key}: {key!r} is not there in both languages"
+        elif _values(english[key]) != _values(chinese[key]):
+            yield f"{exercise.key}: {key!r} names other values in one language than in the other"
+
+
+def _values(sentence: str) -> set[str]:
+    return {name for _, name, _, _ in string.Formatter().parse(sentence) if name}
 
 
 def _failing(file: Path) -> Case:

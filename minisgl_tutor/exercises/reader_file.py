@@ -1,18 +1,21 @@
-"""Loads the file that a reader wrote, and finds the class in it.
+"""Loads the file that a reader wrote, and finds the classes in it.
 
 Only what runs a reader's file on purpose calls this: the checker's child
-process, and ``trace --frontend``.
+process, and ``trace --yours``.
 """
 
 from __future__ import annotations
 
 import sys
 import traceback
+from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from ..server.frontend import FrontendManager
+from ..trace.clock import VirtualTimeError
+from .wire import Raised
 
 T = TypeVar("T")
 
@@ -27,23 +30,39 @@ class ReaderFileMissing(ReaderFileError):
     """The file is not there or cannot be read: nothing was judged."""
 
 
-def load_frontend_class(path: Path) -> type[FrontendManager]:
-    """The class of the reader's that stands in for ``FrontendManager``.
+def load_classes(path: Path) -> list[type]:
+    """The reader's classes that stand in for components of the server.
 
-    It is the one subclass defined in the file that no other class of the file builds on.
+    Each is the one subclass of its component in the file that no other class of the file builds on.
 
     Raises:
         ReaderFileMissing: the file cannot be read.
         ReaderFileError: it does not parse, raises, ends the process, or has no such class or several.
     """
-    return the_class(load(path), FrontendManager, path.name)
+    module = load(path)
+    found: list[type] = []
+    for base in _components():
+        found += _leaves(module, base, path.name)
+    if not found:
+        names = ", ".join(base.__name__ for base in _components())
+        raise ReaderFileError(f"{path.name}: it has no class on one of {names}")
+    return found
+
+
+def _components() -> tuple[type, ...]:
+    from ..scheduler.scheduler import Scheduler
+    from ..tokenizer.detokenize import DetokenizeManager
+    from ..tokenizer.server import TokenizeWorker
+    from ..tokenizer.tokenize import TokenizeManager
+
+    return (FrontendManager, TokenizeWorker, TokenizeManager, DetokenizeManager, Scheduler)
 
 
 def load(path: Path) -> ModuleType:
     """Runs the file as a module whose lines a trace shows.
 
     Raises:
-        ReaderFileMissing, ReaderFileError: as for :func:`load_frontend_class`.
+        ReaderFileMissing, ReaderFileError: as for :func:`load_classes`.
     """
     module = ModuleType(MODULE)
     module.__file__ = str(path)
@@ -74,20 +93,47 @@ def the_class(module: ModuleType, base: type[T], file: str) -> type[T]:
     Raises:
         ReaderFileError: there is none, or more than one.
     """
-    found = [each for each in vars(module).values() if isinstance(each, type) and issubclass(each, base)]
-    own = list(dict.fromkeys(each for each in found if each.__module__ == module.__name__))
-    leaves = [each for each in own if not any(other is not each and issubclass(other, each) for other in own)]
+    leaves = _leaves(module, base, file)
     if not leaves:
         raise ReaderFileError(
             f"{file}: it has no class on {base.__name__}; "
             f"write `class Mine({base.__name__}):` and put the methods there"
         )
+    return leaves[0]
+
+
+def _leaves(module: ModuleType, base: type[T], file: str) -> list[type[T]]:
+    """The subclasses of ``base`` in ``module`` that nothing else there builds on: one, or none."""
+    found = [each for each in vars(module).values() if isinstance(each, type) and issubclass(each, base)]
+    own = list(dict.fromkeys(each for each in found if each.__module__ == module.__name__))
+    leaves = [each for each in own if not any(other is not each and issubclass(other, each) for other in own)]
     if len(leaves) > 1:
         names = ", ".join(each.__name__ for each in leaves)
         raise ReaderFileError(
             f"{file}: it has several classes on {base.__name__} ({names}); keep the one that is to be judged"
         )
-    return leaves[0]
+    return leaves
+
+
+def the_function(module: ModuleType, name: str, file: str) -> Callable[..., Any]:
+    """The function ``name`` of the reader's.
+
+    Raises:
+        ReaderFileError: there is none.
+    """
+    function = vars(module).get(name)
+    if not callable(function):
+        raise ReaderFileError(f"{file}: it has no function {name!r}; write `def {name}(...):`")
+    return function  # type: ignore[no-any-return]
+
+
+def raised(error: BaseException, path: Path | None) -> Raised:
+    """The exception, and where in the file: the line it passed through, or at which its code waits."""
+    line = 0 if path is None else line_in(path, error)
+    if isinstance(error, VirtualTimeError):
+        waiting = [each.line for each in error.waiting if each.module == MODULE]
+        return Raised(describe(error), line or (waiting[0] if waiting else 0))
+    return Raised(describe(error) if line else describe(error) + _frame(error), line)
 
 
 def line_in(path: Path, error: BaseException) -> int:
@@ -103,6 +149,15 @@ def describe(error: BaseException) -> str:
     """The first line of what an exception says, and its type."""
     text = str(error).partition("\n")[0].strip()
     return f"{type(error).__name__}: {text[:200]}" if text else type(error).__name__
+
+
+def _frame(error: BaseException) -> str:
+    """The innermost frame that the exception passed through."""
+    frames = [(frame.f_code, line) for frame, line in traceback.walk_tb(error.__traceback__)]
+    if not frames:
+        return ""
+    code, line = frames[-1]
+    return f" (in {code.co_qualname}, {Path(code.co_filename).name} line {line})"
 
 
 def _place(path: Path, error: BaseException) -> str:

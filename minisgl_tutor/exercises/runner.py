@@ -17,6 +17,7 @@ from typing import BinaryIO
 
 import msgspec
 
+from .drill import CheckFailed
 from .sandbox import MEMORY_BYTES
 from .wire import (
     Answer,
@@ -24,8 +25,8 @@ from .wire import (
     Done,
     Job,
     NotLoaded,
-    Observation,
     OutOfMemory,
+    Played,
     Ready,
     Started,
     Steps,
@@ -51,10 +52,6 @@ OUTPUT_S = 1.0
 SHOWN_BYTES = 4096
 
 
-class CheckFailed(Exception):
-    """The check could not be made, through no fault of the reader's: one sentence."""
-
-
 class TookTooLong(CheckFailed):
     """There was no end of it; whether that is the reader's doing, their file's speed tells."""
 
@@ -70,9 +67,9 @@ class ReaderStopped(Exception):
 
 
 class Runner:
-    """One child, for one reader's file."""
+    """One child, for one reader's file and the exercise of that key."""
 
-    def __init__(self, file: Path) -> None:
+    def __init__(self, file: Path, key: str) -> None:
         self._nonce = secrets.token_hex(16)
         self._end = time.monotonic() + WHOLE_S
         self._answers: queue.Queue[Answer | None] = queue.Queue()
@@ -96,6 +93,7 @@ class Runner:
                     str(file),
                     str(jobs_out),
                     str(answers_in),
+                    key,
                 ],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
@@ -170,10 +168,10 @@ class Runner:
         if not isinstance(job, Stop):
             self._waiting_for.append(job.number)
 
-    def answer(self) -> Observation | Steps:
+    def answer(self) -> Played | Steps:
         """The answer to the oldest job that has none yet. Raises like :meth:`wait_ready`."""
         answer = self._next(SILENCE_S)
-        if not isinstance(answer, Observation | Steps) or answer.number != self._waiting_for[0]:
+        if not isinstance(answer, Played | Steps) or answer.number != self._waiting_for[0]:
             raise ReaderStopped("confused", self._at())
         self._waiting_for.pop(0)
         self._count += 1
@@ -272,15 +270,15 @@ class Runner:
 
 
 @contextmanager
-def running(file: Path) -> Iterator[Runner]:
-    """A child for the file, which is gone afterwards.
+def running(file: Path, key: str) -> Iterator[Runner]:
+    """A child for the file and the exercise, which is gone afterwards.
 
     Raises:
         CheckFailed: this platform has no such processes.
     """
     if sys.platform == "win32":
         raise CheckFailed("checks need Linux or macOS: on Windows run them in WSL")
-    runner = Runner(file)
+    runner = Runner(file, key)
     try:
         yield runner
     finally:

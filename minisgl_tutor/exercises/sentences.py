@@ -1,132 +1,33 @@
-"""All that the exercises say to a reader, in one place, so that another language is another table."""
+"""What the exercises say to a reader: a sentence for each key, in each language."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
-ENGLISH: Mapping[str, str] = {
-    # -- the verdict
-    "passed": "{exercise}: right. All {checks} checks pass ({plays} schedules, seed {seed}).",
-    "failed": "{exercise}: not yet right. The first check that fails:",
-    "undecided": "{exercise}: could not be judged: {text}",
-    "check": "check",
-    "expected": "expected",
-    "seen": "seen",
-    "schedule": "schedule",
-    "look": "look",
-    "others": "Also failing: {names}.",
-    "only": "The other {count} checks pass.",
-    "not-all": "The rest was not tried.",
-    "seed": "The random schedules came from seed {seed}; `--seed {seed}` plays the same ones again.",
-    "printed": "Your file printed:",
-    "times": "{line} ({count} times)",
-    "no-recording": "no recording can hold this schedule; it is played against the front end alone",
-    "not-traced": "a trace would not get to its end either",
-    "not-looked-for": "the check was ended early, so there is no recording of it",
-    # -- what each check tries
-    "check end-streaming": "a streamed answer ends normally",
-    "check end-whole": "an answer without streaming ends normally",
-    "check finished-then-more": "a finished reply is followed by another one in the same batch",
-    "check leave-waiting": "the client of a stream leaves between two replies",
-    "check leave-delivering": "the client of a stream leaves while it is written to",
-    "check leave-whole": "a client without streaming leaves before its answer is there",
-    "check write-fails": "writing to the client raises (ASGI 2.4)",
-    "check encoder-fails": "a reply cannot be encoded for the client",
-    "check send-fails": "sending the request fails right after new_user",
-    "check error-reply": "an error reply ends the request",
-    "check abort-meets-end": "an abort and the end come at the same time",
-    "check late-replies": "replies still come when the request has ended",
-    "check neighbours": "other requests go on meanwhile",
-    # -- what should be, and what was seen, by what is wrong
-    "expected stuck": "your code gives control back to the event loop while it waits",
-    "seen stuck": "it did not for some seconds of real time{place}; the check was stopped",
-    "expected polls": "your code waits until something comes",
-    "seen polls": "it turned again and again at one instant without waiting: {text}",
-    "expected blocks": "your code gives control back to the event loop while it waits",
-    "seen blocks": "{text}{place} would have held up every other request; use asyncio.sleep if you must",
-    "expected thread": "all of it happens in the event loop",
-    "seen thread": "{text}",
-    "expected uid-twice": "each request has a uid that no other has had, for replies may come late",
-    "seen uid-twice": "two requests had the uid {uid}",
-    "expected raised": "your code raises nothing that it does not handle",
-    "seen raised": "{text}{place}",
-    "expected never-ends": "request {request} comes to an end",
-    "seen never-ends answer": "its client waits for ever for the rest of its answer",
-    "seen never-ends call": "its client is gone or served, but the call that served it never returns",
-    "expected wrong-answer": "the client of request {request} gets what the server's own class gives ({due})",
-    "seen wrong-answer": "something else ({got})",
-    "expected late-answer": "each reply is passed on when it comes",
-    "seen late-answer": "a piece of the answer of request {request}, or its end, came {ms} ms late",
-    "expected abort-missing": "one AbortMsg({request}) is sent: the backend computes for a client that left",
-    "seen abort-missing": "none was sent",
-    "expected abort-extra": "at most {most} AbortMsg({request}): a request that has ended needs none",
-    "seen abort-extra": "{count} were sent",
-    "expected noticed-late": "a client that leaves is noticed: at once on a stream, else within 250 ms",
-    "seen noticed-late": "the call that served it returned {ms} ms later",
-    "expected kept": "nothing of request {request} is kept when the call that served it has returned",
-    "seen kept": "still kept at the end of that instant: {where}",
-    "expected comes-back": "replies that come after its end bring nothing of request {request} back",
-    "seen comes-back": "kept again: {where}",
-    "expected tasks-left": "when all requests have ended, two tasks at most go on: the listener and a helper",
-    "seen tasks-left": "{count} tasks still wait: {names}",
-    "expected left-elsewhere": "no other component keeps anything of request {request} either",
-    "seen left-elsewhere": "{text}",
-    # -- a reader's file that ends the check
-    "expected loads": "your file can be loaded and played",
-    "stopped not-loaded": "{text}",
-    "stopped confused": "what came back is no whole transcript; does it use files that it has not opened?",
-    "stopped floods": "it printed more than {megabytes} MB, and the check was stopped",
-    "stopped stuck-loading": "it did not come to an end for some seconds while it was loaded (line {line})",
-    "stopped slow": "it took more than {seconds:.0f} s for what the server's own class plays in {own:.1f} s",
-    "stopped killed": "the process ended by {signal}",
-    "stopped exits": "it ended the process (status {status}) before the check was over",
-    "stopped memory": "it used more than {megabytes} MB of memory, and the check was stopped",
-    # -- schedules in words
-    "one client": "1 client",
-    "clients": "{count} clients",
-    "spec": "the server declares ASGI {spec}",
-    "client": "request {index}: {mode}, {replies}; {ending}",
-    "later": "request {index} (comes {ms} ms later): {mode}, {replies}; {ending}",
-    "stream": "streaming",
-    "whole": "not streaming",
-    "one reply": "1 reply",
-    "replies": "{count} replies",
-    "stays": "its client reads all of it",
-    "leaves while it waits": "its client leaves between two replies, after {after}",
-    "leaves as it is written to": "its client is gone when chunk {next} is sent",
-    "leaves with a chunk under way": "its client reads slowly, and leaves after reply {next}, a chunk unsent",
-    "leaves at the end": "its client leaves at the instant at which the finished reply arrives",
-    "is refused": "its prompt is too long, and an error reply comes",
-    "breaks off": "an error reply comes after {after}",
-    "is not sent": "the link raises ConnectionError when it is sent",
-    "cannot be encoded": "chunk {next} of its answer cannot be encoded",
-    "another reply follows the finished one in the same batch": "behind its finished reply comes another",
-    "replies for it still come after its end": "three more replies for request 0 come after its end",
-    "abort_user is called just before the client leaves": "abort_user(0) is called just before that",
-    "abort_user is called just after the client leaves": "abort_user(0) is called just after that",
-    "abort_user is called while the last chunk is on its way": "it reads slowly; abort_user(0) is called",
-    # -- workspace
-    "started": "{file} is yours now: a class that serves, with gaps. Its task: {text}",
-    "kept-yours": "{file} is there already and stays as it is.",
-    "texts": "What is asked: {english}, in Chinese: {chinese}",
-    "next": "Change the file, then run: {program} check {exercise}",
-    "judging": "{file} is being judged.",
-    "started-first": "There was no {file}; the starter has been put there, and is judged as it is.",
-    "asked": "What is asked: {text}",
-    "designs": "Other designs that pass: {solutions}\nFixes that look right, and what they miss: {wrong}",
-    "unknown": "there is no exercise {name!r}; there are: {names}",
-    "no-write": "{path} cannot be written: {reason}",
-    "damaged": "The progress file was damaged. It is kept as {kept}, and a new one is begun.",
-    "state not-started": "not started",
-    "state started": "started",
-    "state passed": "passed",
-    "state changed": "changed since it passed",
-    "column exercise": "exercise",
-    "column title": "what it is about",
-    "column state": "state",
-}
+from .chinese import CHINESE
+from .english import ENGLISH
+from .language import Language
+
+GENERAL: Mapping[Language, Mapping[str, str]] = {"en": ENGLISH, "zh": CHINESE}
+"""The sentences of all exercises."""
 
 
-def say(key: str, **values: object) -> str:
-    """The sentence of that key, filled in."""
-    return ENGLISH[key].format(**values)
+class Teller:
+    """Says the sentence of a key; earlier tables come before later ones."""
+
+    def __init__(self, *tables: Mapping[str, str]) -> None:
+        self._tables = tables
+
+    def __call__(self, key: str, **values: object) -> str:
+        """The sentence, filled in.
+
+        Raises:
+            KeyError: no table has it.
+        """
+        for table in self._tables:
+            if key in table:
+                return table[key].format(**values)
+        raise KeyError(key)
+
+    def knows(self, key: str) -> bool:
+        return any(key in table for table in self._tables)

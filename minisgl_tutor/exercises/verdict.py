@@ -1,15 +1,18 @@
-"""What a check comes to, and how it is told."""
+"""What a check comes to, and how it is told: to a reader, and to a program.
+
+The form for programs is that of the Exercism test runners (interface version 2):
+a status of ``pass``, ``fail`` or ``error``, and the checks with a status each.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 from itertools import groupby
 from typing import Any
 
-from .judge import Check, Fault, Violation
-from .schedule import STEP_MS, Client, Extra, Schedule
-from .sentences import say
+from .sentences import Teller
 
 
 class Exit(IntEnum):
@@ -21,121 +24,124 @@ class Exit(IntEnum):
 
 
 @dataclass(frozen=True)
+class Tried:
+    """One check: what it tries, in words, and whether it passed; null: it was not tried to the end."""
+
+    name: str
+    text: str
+    passed: bool | None
+    message: str = ""
+
+
+@dataclass(frozen=True)
 class Verdict:
-    """``lines`` tell it to the reader; ``failing`` are the failed checks; ``fault`` is the first one's."""
+    """``lines`` tell it to the reader. ``fault`` is what the first failing check found, ``output`` what
+    the file printed.
+    """
 
     exit: Exit
     lines: tuple[str, ...]
-    failing: tuple[str, ...] = ()
+    tried: tuple[Tried, ...] = ()
     fault: str = ""
+    output: str = ""
+
+    @property
+    def failing(self) -> tuple[str, ...]:
+        """The names of the failed checks, the reported one first."""
+        return tuple(each.name for each in self.tried if each.passed is False)
+
+    def as_json(self) -> dict[str, Any]:
+        status = {Exit.RIGHT: "pass", Exit.NOT_YET: "fail", Exit.UNDECIDED: "error"}[self.exit]
+        states = {True: "pass", False: "fail", None: "error"}
+        return {
+            "version": 2,
+            "status": status,
+            "message": None if self.tried else "\n".join(self.lines),
+            "tests": [
+                {
+                    "name": each.name,
+                    "status": states[each.passed],
+                    "message": each.message or None,
+                    "output": self.output or None if each.passed is False else None,
+                    "test_code": each.text,
+                }
+                for each in self.tried
+            ],
+        }
 
 
-def passed(exercise: str, plays: int, seed: int) -> Verdict:
-    line = say("passed", exercise=exercise, checks=len(Check), plays=plays, seed=seed)
-    return Verdict(Exit.RIGHT, (line,))
+@dataclass(frozen=True)
+class Failure:
+    """The first thing wrong, in words: the check, what should be, what was seen, how to see it again."""
+
+    check: str
+    fault: str
+    expected: str
+    seen: str
+    case: str
+    look: str
 
 
-def undecided(exercise: str, reason: str) -> Verdict:
-    return Verdict(Exit.UNDECIDED, (say("undecided", exercise=exercise, text=reason),))
+class Report:
+    """Words verdicts for one exercise. ``name``: the exercise's; ``checks``: all there are."""
 
+    def __init__(self, name: str, checks: Sequence[str], say: Teller) -> None:
+        self._name = name
+        self._checks = checks
+        self._say = say
 
-def failed(
-    exercise: str,
-    first: Violation,
-    others: list[str],
-    complete: bool,
-    look: str,
-    seed: int,
-    printed: str,
-    file: str,
-) -> Verdict:
-    """``complete``: every schedule was played. ``look``: the command that shows it, or why there is none."""
-    rows = [
-        ("check", f"{first.check}: {say(f'check {first.check}')}"),
-        ("expected", say(f"expected {first.fault}", **_values(first, file))),
-        ("seen", seen(first, file)),
-        ("schedule", in_words(first.schedule)),
-        ("look", look),
-    ]
-    lines = [say("failed", exercise=exercise), *(_row(name, text) for name, text in rows)]
-    if not complete:
-        lines.append(say("not-all"))
-    elif others:
-        lines.append(say("others", names=", ".join(others)))
-    else:
-        lines.append(say("only", count=len(Check) - 1))
-    lines.append(say("seed", seed=seed))
-    return Verdict(
-        Exit.NOT_YET, (*lines, *_printed(printed)), (first.check.value, *others), first.fault.value
-    )
+    def passed(self, plays: int, seed: int) -> Verdict:
+        line = self._say("passed", exercise=self._name, checks=len(self._checks), plays=plays, seed=seed)
+        return Verdict(Exit.RIGHT, (line,), self._tried({}, True))
 
+    def undecided(self, reason: str) -> Verdict:
+        return Verdict(Exit.UNDECIDED, (self._say("undecided", exercise=self._name, text=reason),))
 
-def stopped(
-    exercise: str, kind: str, values: dict[str, object], schedule: Schedule | None, printed: str
-) -> Verdict:
-    """The reader's file ended the check, at ``schedule`` or, with none, while it was loaded."""
-    text = say(f"stopped {kind}", **values)
-    rows = [("expected", say("expected loads")), ("seen", text)]
-    if schedule is not None:
-        rows.append(("schedule", in_words(schedule)))
-    lines = [say("failed", exercise=exercise), *(_row(name, text) for name, text in rows), *_printed(printed)]
-    return Verdict(Exit.NOT_YET, tuple(lines), ("loads",), kind)
+    def failed(self, first: Failure, others: list[str], complete: bool, seed: int, printed: str) -> Verdict:
+        """``complete``: every case was played."""
+        rows = [
+            ("check", f"{first.check}: {self._say(f'check {first.check}')}"),
+            ("expected", first.expected),
+            ("seen", first.seen),
+            ("schedule", first.case),
+            ("look", first.look),
+        ]
+        lines = [self._say("failed", exercise=self._name), *self._rows(rows)]
+        if not complete:
+            lines.append(self._say("not-all"))
+        elif others:
+            lines.append(self._say("others", names=", ".join(others)))
+        elif len(self._checks) > 1:
+            lines.append(self._say("only", count=len(self._checks) - 1))
+        lines.append(self._say("seed", seed=seed))
+        found = {first.check: first.seen, **dict.fromkeys(others, "")}
+        tried = self._tried(found, True if complete else None)
+        return Verdict(Exit.NOT_YET, (*lines, *self._printed(printed)), tried, first.fault, printed)
 
+    def stopped(self, kind: str, values: dict[str, object], case: str, printed: str) -> Verdict:
+        """The reader's file ended the check, at ``case`` or, with none, while it was loaded."""
+        text = self._say(f"stopped {kind}", **values)
+        rows = [("expected", self._say("expected loads")), ("seen", text)]
+        if case:
+            rows.append(("schedule", case))
+        lines = [self._say("failed", exercise=self._name), *self._rows(rows), *self._printed(printed)]
+        loads = Tried("loads", self._say("expected loads"), False, text)
+        return Verdict(Exit.NOT_YET, tuple(lines), (loads, *self._tried({}, None)), kind, printed)
 
-def seen(violation: Violation, file: str) -> str:
-    key = f"seen {violation.fault}"
-    if violation.fault is Fault.NEVER_ENDS:
-        key += f" {violation.values['what']}"
-    return say(key, **_values(violation, file))
+    def _tried(self, failed: dict[str, str], others: bool | None) -> tuple[Tried, ...]:
+        order = [*failed, *(name for name in self._checks if name not in failed)]
+        return tuple(
+            Tried(name, self._say(f"check {name}"), False if name in failed else others, failed.get(name, ""))
+            for name in order
+        )
 
+    def _rows(self, rows: list[tuple[str, str]]) -> list[str]:
+        return [f"  {self._say(name):<10} {text}" for name, text in rows]
 
-def _values(violation: Violation, file: str) -> dict[str, Any]:
-    values = dict(violation.values)
-    line, function = values.get("line", 0), values.get("function", "")
-    values["place"] = f" ({file}, line {line}{f', in {function}' if function else ''})" if line else ""
-    for name in ("where", "names"):
-        if isinstance(values.get(name), list):
-            values[name] = ", ".join(values[name])
-    return values
-
-
-def in_words(schedule: Schedule) -> str:
-    count = len(schedule.clients)
-    parts = [say("one client") if count == 1 else say("clients", count=count)]
-    parts += [_client(index, client) for index, client in enumerate(schedule.clients)]
-    if schedule.extra is not Extra.NOTHING:
-        parts.append(say(schedule.extra.value))
-    if schedule.spec != "2.3":
-        parts.append(say("spec", spec=schedule.spec))
-    return ". ".join(parts)
-
-
-def _client(index: int, client: Client) -> str:
-    return say(
-        "later" if client.start else "client",
-        index=index,
-        ms=client.start * STEP_MS,
-        mode=say("stream" if client.stream else "whole"),
-        replies=_replies(client.replies),
-        ending=say(client.ending.value, after=_replies(client.after), next=client.after + 1),
-    )
-
-
-def _replies(count: int) -> str:
-    return say("one reply") if count == 1 else say("replies", count=count)
-
-
-def _row(name: str, text: str) -> str:
-    return f"  {say(name):<10} {text}"
-
-
-def _printed(printed: str, most: int = 12) -> list[str]:
-    if not printed.strip():
-        return []
-    runs = [(line, len(list(same))) for line, same in groupby(printed.rstrip().splitlines())]
-    lines = [line if count == 1 else say("times", line=line, count=count) for line, count in runs]
-    return [
-        say("printed"),
-        *(f"  {line}" for line in lines[:most]),
-        *(["  ..."] if len(lines) > most else []),
-    ]
+    def _printed(self, printed: str, most: int = 12) -> list[str]:
+        if not printed.strip():
+            return []
+        runs = [(line, len(list(same))) for line, same in groupby(printed.rstrip().splitlines())]
+        lines = [line if count == 1 else self._say("times", line=line, count=count) for line, count in runs]
+        more = ["  ..."] if len(lines) > most else []
+        return [self._say("printed"), *(f"  {line}" for line in lines[:most]), *more]

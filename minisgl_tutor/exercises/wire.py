@@ -2,7 +2,8 @@
 
 The checker sends jobs; the child answers each in order, and ends with ``Done``.
 Every answer repeats the checker's nonce. A transcript counts only if all of it
-has come.
+has come. What a job asks and what was seen are the exercise's own: they cross as
+bytes, and each side decodes them by its drill's types.
 """
 
 from __future__ import annotations
@@ -11,7 +12,6 @@ from typing import BinaryIO
 
 import msgspec
 
-from ..message import ErrorReply, UserReply
 from ..recording import Recording
 
 MAX_FRAME_BYTES = 64 << 20
@@ -19,49 +19,15 @@ MAX_FRAME_BYTES = 64 << 20
 # -- jobs
 
 
-class DeskClient(msgspec.Struct, frozen=True):
-    """A client of a desk play: when it asks, what it is answered, how it reads and leaves.
-
-    ``replies``: what comes at each step, in one batch; ``late``: how many more steps
-    of it still come after an abort. ``unsent``: the link raises when its request is
-    sent. ``bad_chunk``: the piece of its answer that cannot be encoded.
-    ``aborts_at_us``: when ``abort_user`` is called for it, before or after what
-    else happens at that instant.
-    """
-
-    t: int
-    body: str
-    replies: list[list[UserReply | ErrorReply]]
-    late: int = 1
-    unsent: bool = False
-    bad_chunk: int | None = None
-    chunk_us: int = 0
-    buffer: int = 65536
-    leaves_at_us: int | None = None
-    leaves_before_chunk: int | None = None
-    aborts_at_us: int | None = None
-    abort_first: bool = False
-
-
-class DeskJob(msgspec.Struct, frozen=True, tag=True):
-    """Play these clients against the front end alone; its replies come at multiples of ``step_us``."""
+class PlayJob(msgspec.Struct, frozen=True, tag=True):
+    """Play this; ``job`` is of the drill's ``job_type``, encoded."""
 
     number: int
-    clients: list[DeskClient]
-    step_us: int
-    spec: str
-
-
-class StageJob(msgspec.Struct, frozen=True, tag=True):
-    """Play this recording with all components."""
-
-    number: int
-    recording: Recording
-    spec: str
+    job: bytes
 
 
 class StepsJob(msgspec.Struct, frozen=True, tag=True):
-    """Play this recording as ``trace`` would, and list the steps."""
+    """Play this recording as ``trace`` would, under that ASGI version, and list the steps."""
 
     number: int
     recording: Recording
@@ -72,8 +38,7 @@ class Stop(msgspec.Struct, frozen=True, tag=True):
     """There are no more jobs."""
 
 
-PlayJob = StageJob | DeskJob
-Job = StageJob | DeskJob | StepsJob | Stop
+Job = PlayJob | StepsJob | Stop
 
 # -- answers
 
@@ -85,44 +50,15 @@ class Raised(msgspec.Struct, frozen=True):
     line: int
 
 
-class Seen(msgspec.Struct):
-    """What became of one client and of the call of the app that served it.
+class Played(msgspec.Struct, frozen=True, tag=True):
+    """``seen`` is of the drill's ``seen_type``, encoded; or ``stopped`` says why the play could not go on.
 
-    ``end`` and ``end_us``: how and when the client's side was over. ``app`` and
-    ``app_us``: the same of the call. ``kept``: where the front end still kept
-    something of the request at the end of that instant.
-    """
-
-    uid: int | None = None
-    status: int | None = None
-    body: bytes = b""
-    chunks_us: list[int] = []
-    end: str = "waiting"
-    end_us: int = 0
-    app: str = "running"
-    app_us: int = 0
-    raised: Raised | None = None
-    kept: list[str] = []
-
-
-class Observation(msgspec.Struct, tag=True):
-    """A play from outside. ``arrivals``: when the replies to each client reached the front end.
-
-    ``aborts``: by client (-1: of none), when one was sent. ``kept`` and
-    ``elsewhere``: what the front end and the other components still kept of each
-    client when all was quiet. ``waiting``: tasks that had not ended then, other
-    than those of the server. ``stopped``: why the play could not go on.
+    ``blocked``: calls that would have held up the whole loop.
     """
 
     number: int
     nonce: str
-    clients: list[Seen]
-    arrivals: list[list[int]]
-    aborts: list[tuple[int, int]]
-    kept: list[list[str]]
-    elsewhere: list[list[str]]
-    waiting: list[str]
-    background: list[Raised]
+    seen: bytes
     blocked: list[Raised]
     stopped: Raised | None
 
@@ -186,7 +122,7 @@ class Done(msgspec.Struct, frozen=True, tag=True):
     answers: int
 
 
-Answer = Observation | Steps | Started | Ready | NotLoaded | Stuck | OutOfMemory | Broken | Done
+Answer = Played | Steps | Started | Ready | NotLoaded | Stuck | OutOfMemory | Broken | Done
 
 _encoder = msgspec.msgpack.Encoder()
 _jobs = msgspec.msgpack.Decoder(Job)

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 from contextlib import suppress
 from pathlib import Path
 from typing import Literal
 
+import msgspec
+
 from .catalogue import Exercise
 
 NAME = "minisgl-exercises"
-VERSION = 2
+VERSION = 3
 
 TEXTS = {"README.md": ".md", "README.zh.md": ".zh.md"}
 """What is asked, in each language: its name beside the exercise, and how it ends in the workspace."""
@@ -35,12 +36,23 @@ def shown(path: Path) -> str:
     return str(path.relative_to(here) if path.is_relative_to(here) else path)
 
 
+class Progress(msgspec.Struct):
+    """By exercise: the digest of the file that passed it, and how many hints have been shown."""
+
+    version: int = VERSION
+    passed: dict[str, str] = {}
+    hints: dict[str, int] = {}
+
+
+_progress_decoder = msgspec.json.Decoder(Progress)
+
+
 class Workspace:
     """The folder ``root``, which need not exist yet."""
 
     def __init__(self, root: Path) -> None:
         self.root = root
-        self._progress = root / ".progress.json"
+        self._file = root / ".progress.json"
 
     @classmethod
     def find(cls, here: Path) -> Workspace:
@@ -73,10 +85,9 @@ class Workspace:
             WorkspaceError: the starter cannot be written.
         """
         file = self.file(exercise)
-        starter = (exercise.path / "starter.py").read_bytes()
         try:
             self.root.mkdir(parents=True, exist_ok=True)
-            new = _write_new(file, starter)
+            new = _write_new(file, self.starter(exercise))
         except FileExistsError:
             raise WorkspaceError(NotADirectoryError(20, "it is not a folder"), self.root) from None
         except OSError as error:
@@ -93,10 +104,34 @@ class Workspace:
                 text = text.replace(f"({other})", f"({exercise.name}{its_ending})")
             _write_new(self.root / f"{exercise.name}{ending}", text.encode())
 
+    def starter(self, exercise: Exercise) -> bytes:
+        return (exercise.path / "starter.py").read_bytes()
+
+    def reset(self, exercise: Exercise) -> Path | None:
+        """Puts the starter back. Where the file as it was is kept, or null if it is the starter already.
+
+        Raises:
+            WorkspaceError: that cannot be written.
+        """
+        file = self.file(exercise)
+        if self.start(exercise) or file.read_bytes() == self.starter(exercise):
+            return None
+        number = 1
+        while (kept := file.with_name(f"{file.name}.{number}")).exists():
+            number += 1
+        try:
+            os.replace(file, kept)
+        except OSError as error:
+            raise WorkspaceError(error, file) from error
+        self.start(exercise)
+        return kept
+
+    # -- progress
+
     def state(self, exercise: Exercise) -> State:
         """``changed``: it has been passed, by a file that is another one now."""
         there = self.file(exercise).is_file()
-        if (digest := self._passed().get(exercise.key)) is not None:
+        if (digest := self._progress().passed.get(exercise.key)) is not None:
             return "changed" if there and self.digest(exercise) != digest else "passed"
         return "started" if there else "not-started"
 
@@ -113,39 +148,53 @@ class Workspace:
         Raises:
             WorkspaceError: that cannot be written.
         """
-        passed = {**self._passed(), exercise.key: digest}
-        text = json.dumps({"version": VERSION, "passed": passed}, indent=1) + "\n"
-        new = self._progress.with_suffix(".new")
-        try:
-            new.write_text(text, "utf-8")
-            os.replace(new, self._progress)
-        except OSError as error:
-            raise WorkspaceError(error, self._progress) from error
+        progress = self._progress()
+        progress.passed[exercise.key] = digest
+        self._write(progress)
+
+    def next_hint(self, exercise: Exercise, of: int) -> int:
+        """The number of the hint that is due, from 1; the last one stays the last. It is noted as shown.
+
+        Raises:
+            WorkspaceError: that cannot be written.
+        """
+        progress = self._progress()
+        step = min(progress.hints.get(exercise.key, 0) + 1, of)
+        progress.hints[exercise.key] = step
+        self._write(progress)
+        return step
 
     def set_aside_damage(self) -> Path | None:
         """A progress file that cannot be read is renamed; its new name, or null if all is well."""
         if self._read() is not None:
             return None
-        kept = self._progress.with_suffix(".damaged")
+        kept = self._file.with_suffix(".damaged")
         try:
-            os.replace(self._progress, kept)
+            os.replace(self._file, kept)
         except OSError:
-            return self._progress
+            return self._file
         return kept
 
-    def _passed(self) -> dict[str, str]:
-        return self._read() or {}
+    def _progress(self) -> Progress:
+        return self._read() or Progress()
 
-    def _read(self) -> dict[str, str] | None:
-        """The digest of the file that passed, by the exercise's key; null if the file is damaged."""
+    def _read(self) -> Progress | None:
+        """Null if the file is damaged."""
         try:
-            data = json.loads(self._progress.read_text("utf-8"))
-            passed = data["passed"]
-            return {key: digest for key, digest in passed.items() if isinstance(digest, str)}
+            return _progress_decoder.decode(self._file.read_bytes())
         except FileNotFoundError:
-            return {}
-        except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
+            return Progress()
+        except (OSError, ValueError, RecursionError):
             return None
+
+    def _write(self, progress: Progress) -> None:
+        new = self._file.with_suffix(".new")
+        try:
+            self.root.mkdir(parents=True, exist_ok=True)
+            new.write_bytes(msgspec.json.format(msgspec.json.encode(progress), indent=1) + b"\n")
+            os.replace(new, self._file)
+        except OSError as error:
+            raise WorkspaceError(error, self._file) from error
 
 
 def _write_new(file: Path, content: bytes) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from ..gaps import with_gaps
 from ..links import AsyncPull, AsyncPush, SyncPull, SyncPush
@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from ..tokenizer.server import TokenizeWorker
     from .frontend import FrontendManager
 
+T = TypeVar("T")
+
 # Each process imports only what it runs: the API server knows no scheduler, and no worker knows FastAPI.
 
 
@@ -23,12 +25,12 @@ def build_frontend(
     args: ServerArgs,
     send_tokenizers: Sequence[AsyncPush],
     recv_tokenizer: AsyncPull,
-    base: type[FrontendManager] | None = None,
+    classes: Sequence[type] = (),
 ) -> FrontendManager:
-    """The front end's state; ``base`` is a class to take in the place of ``FrontendManager``."""
+    """The front end's state. Here and below, ``classes`` take the place of those that they derive from."""
     from .frontend import FrontendManager
 
-    cls = with_gaps(base or FrontendManager, args.gaps)
+    cls = with_gaps(_chosen(FrontendManager, classes), args.gaps)
     return cls(
         send_tokenizers,
         recv_tokenizer,
@@ -44,18 +46,19 @@ def build_tokenize_worker(
     recv_listener: SyncPull,
     send_backend: SyncPush,
     send_frontend: SyncPush,
+    classes: Sequence[type] = (),
 ) -> TokenizeWorker:
     """A worker for either job: it tokenizes and detokenizes, by the type of the message."""
     from ..tokenizer.detokenize import DetokenizeManager
     from ..tokenizer.server import TokenizeWorker
     from ..tokenizer.tokenize import TokenizeManager
 
-    return with_gaps(TokenizeWorker, args.gaps)(
+    return with_gaps(_chosen(TokenizeWorker, classes), args.gaps)(
         recv_listener,
         send_backend,
         send_frontend,
-        TokenizeManager(tokenizer),
-        with_gaps(DetokenizeManager, args.gaps)(tokenizer),
+        _chosen(TokenizeManager, classes)(tokenizer),
+        with_gaps(_chosen(DetokenizeManager, classes), args.gaps)(tokenizer),
     )
 
 
@@ -65,8 +68,13 @@ def build_scheduler(
     eos_token_ids: frozenset[int],
     recv_tokenizer: SyncPull,
     send_detokenizer: SyncPush,
+    classes: Sequence[type] = (),
 ) -> Scheduler:
     from ..scheduler.scheduler import Scheduler
 
-    cls = with_gaps(Scheduler, args.gaps)
+    cls = with_gaps(_chosen(Scheduler, classes), args.gaps)
     return cls(engine, args.scheduler, eos_token_ids, recv_tokenizer, send_detokenizer)
+
+
+def _chosen(base: type[T], classes: Sequence[type]) -> type[T]:
+    return next((cls for cls in classes if issubclass(cls, base)), base)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import dataclasses
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Any
@@ -13,7 +13,6 @@ from ..gaps import GAPS
 from ..message import Message, unwrap
 from ..recording import Header, Recording, RequestLine
 from ..server.config import SchedulerConfig, ServerArgs
-from ..server.frontend import FrontendManager
 from ..tokenizer.tokenizer import Tokenizer
 from .asgi import AsgiClient, ClientEvent, Exchange
 from .auditor import Auditor, Finding
@@ -54,18 +53,19 @@ def play(
     tokenizer: Tokenizer,
     gaps: Iterable[str] = (),
     *,
-    frontend_class: type[FrontendManager] | None = None,
+    classes: Sequence[type] = (),
     spec_version: str = "2.3",
     on_step: Callable[[Step], None] = lambda step: None,
 ) -> Play:
     """Plays ``recording`` on the stage, under ``gaps``, and returns every step.
 
-    The same recording, gaps and class give the same steps, byte for byte.
+    ``classes`` take the place of the components that they derive from.
+    The same recording, gaps and classes give the same steps, byte for byte.
 
     Raises:
         Deadlock, Livelock: the components, or a class given in their place, hang.
     """
-    player = Player(recording, tokenizer, tuple(gaps), frontend_class, spec_version, on_step)
+    player = Player(recording, tokenizer, tuple(gaps), classes, spec_version, on_step)
     return run(player.play)
 
 
@@ -77,14 +77,14 @@ class Player:
         recording: Recording,
         tokenizer: Tokenizer,
         gaps: tuple[str, ...],
-        frontend_class: type[FrontendManager] | None,
+        classes: Sequence[type],
         spec_version: str,
         on_step: Callable[[Step], None],
     ) -> None:
         self.result = Play(recording.header, gaps)
         self._plan = Plan(recording, same_gaps=set(gaps) == set(recording.header.gaps))
         self._tokenizer = tokenizer
-        self._frontend_class = frontend_class
+        self._classes = classes
         self._spec_version = spec_version
         self._on_step = on_step
         self._auditor = Auditor(recording.header.backlog_limit)
@@ -108,7 +108,7 @@ class Player:
             self._stamp,
             self._arrival,
             self._entered,
-            self._frontend_class,
+            self._classes,
         )
         self.result.steps = self._stage.tracer.steps
         for request in self._plan.requests:

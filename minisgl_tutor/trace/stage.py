@@ -23,7 +23,6 @@ from ..message import Message
 from ..server.api_server import Stamp, create_app
 from ..server.build import build_frontend, build_scheduler, build_tokenize_worker
 from ..server.config import ServerArgs
-from ..server.frontend import FrontendManager
 from ..tokenizer.load import Tokenizer
 from .clock import VirtualTimeLoop
 from .steps import Held, Step, code_location
@@ -73,7 +72,7 @@ class Stage:
 
     ``arrival`` tells when a message reaches the scheduler, and its rank among
     those of that time, or null for the usual time of a link. ``on_step`` is told
-    of each step.
+    of each step. ``classes`` take the place of the components that they derive from.
     """
 
     def __init__(
@@ -86,7 +85,7 @@ class Stage:
         stamp: Stamp,
         arrival: Callable[[Message], tuple[int, int] | None] = lambda msg: None,
         on_step: Callable[[Step], None] = lambda step: None,
-        frontend_class: type[FrontendManager] | None = None,
+        classes: Sequence[type] = (),
     ) -> None:
         loop = asyncio.get_running_loop()
         assert isinstance(loop, VirtualTimeLoop)
@@ -113,6 +112,7 @@ class Stage:
                 MemoryPull(inbox),
                 MemoryPush(self._channel(name, self._scheduler_inbox)),
                 MemoryPush(self._channel(name, self._front_inbox)),
+                classes,
             )
             for name, inbox in self._worker_inboxes.items()
         }
@@ -122,12 +122,13 @@ class Stage:
             eos_token_ids,
             MemoryPull(self._scheduler_inbox),
             MemoryPush(self._channel("scheduler", self._worker_inboxes["detokenizer"])),
+            classes,
         )
         self.frontend = build_frontend(
             args,
             self._front_links(names or ["detokenizer"]),
             MemoryAsyncPull(self._front_inbox),
-            frontend_class,
+            classes,
         )
         self.app: FastAPI = create_app(self.frontend, served_model, stamp)
 

@@ -12,7 +12,7 @@ import pytest
 
 from minisgl_tutor.cli.main import main
 from minisgl_tutor.exercises.catalogue import resolve
-from minisgl_tutor.exercises.judge import Check
+from minisgl_tutor.exercises.drills.lifecycle.judge import Check
 
 FOLDER = resolve("7").path
 
@@ -36,7 +36,7 @@ def test_start_never_overwrites(capsys: pytest.CaptureFixture[str], tmp_path: Pa
     status, text = run(capsys, "start", "exercise-7")
     assert status == 0
     assert text.splitlines() == [
-        "minisgl-exercises/exercise-7.py is yours now: a class that serves, with gaps. "
+        "minisgl-exercises/exercise-7.py is yours now. "
         "Its task: whatever ends a request, nothing of it may stay behind.",
         "What is asked: minisgl-exercises/exercise-7.md, in Chinese: minisgl-exercises/exercise-7.zh.md",
         "Change the file, then run: /opt/tutor/bin/minisgl-tutor check exercise-7",
@@ -57,7 +57,8 @@ def test_start_never_overwrites(capsys: pytest.CaptureFixture[str], tmp_path: Pa
 
 @pytest.mark.parametrize("command", ["start", "check"])
 def test_an_unknown_exercise_is_one_sentence(capsys: pytest.CaptureFixture[str], command: str) -> None:
-    assert run(capsys, command, "8") == (2, "Error: there is no exercise '8'; there are: exercise-7 (5.7)\n")
+    assert run(capsys, command, "99")[0] == 2
+    assert run(capsys, command, "99")[1].startswith("Error: there is no exercise '99'; there are: ")
 
 
 def test_check_starts_an_exercise_and_says_what_is_wrong(capsys: pytest.CaptureFixture[str]) -> None:
@@ -65,7 +66,7 @@ def test_check_starts_an_exercise_and_says_what_is_wrong(capsys: pytest.CaptureF
     assert status == 1
     lines = text.splitlines()
     trace = "/opt/tutor/bin/minisgl-tutor trace minisgl-exercises/.failures/exercise-7-end-streaming.jsonl"
-    look = re.compile(f"  look       {trace} --frontend minisgl-exercises/exercise-7.py --from-step [0-9]+")
+    look = re.compile(f"  look       {trace} --yours minisgl-exercises/exercise-7.py --from-step [0-9]+")
     assert look.fullmatch(lines.pop(6))
     # What never goes does not come back either.
     others = [check.value for check in Check if check not in (Check.END_STREAMING, Check.LATE_REPLIES)]

@@ -23,7 +23,7 @@ from minisgl_tutor.cli.main import main
         (["--chapter", "5", "--spec-version", "two"], "'two' is no ASGI version"),
         (["--chapter", "5", "--spec-version", "2.4.1"], "no ASGI version"),
         (["--chapter", "5", "--tokenizer", "/nonexistent"], "there is no model at /nonexistent"),
-        (["--chapter", "5", "--frontend", "/nonexistent"], "/nonexistent cannot be read"),
+        (["--chapter", "5", "--yours", "/nonexistent"], "/nonexistent cannot be read"),
         (["/"], "Is a directory"),
         (["/nonexistent"], "No such file"),
         (["/dev/null"], "not a recording"),

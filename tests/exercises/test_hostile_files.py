@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from minisgl_tutor.exercises import runner
-from minisgl_tutor.exercises.checker import Place, check_lifecycle
+from minisgl_tutor.exercises.catalogue import resolve
+from minisgl_tutor.exercises.checker import Place, check
 from minisgl_tutor.exercises.verdict import Exit, Verdict
 
 IMPORT = "from minisgl_tutor.server.frontend import FrontendManager\n"
@@ -18,7 +19,7 @@ MINE = IMPORT + "class Mine(FrontendManager):\n"
 def verdict_of(tmp_path: Path, content: str | bytes) -> Verdict:
     file = tmp_path / "exercise-7.py"
     file.write_bytes(content.encode() if isinstance(content, str) else content)
-    return check_lifecycle(file, 1, Place("exercise-7", tmp_path / ".failures"))
+    return check(resolve("5.7"), file, 1, Place(tmp_path / ".failures"))
 
 
 def seen(verdict: Verdict) -> str:
@@ -142,7 +143,7 @@ def test_writing_into_every_open_file_passes_for_no_transcript(tmp_path: Path) -
 
 
 def test_a_file_that_is_not_there_is_not_judged(tmp_path: Path) -> None:
-    verdict = check_lifecycle(tmp_path / "no.py", 1, Place("exercise-7", tmp_path))
+    verdict = check(resolve("5.7"), tmp_path / "no.py", 1, Place(tmp_path))
     assert verdict.exit is Exit.UNDECIDED
     assert "no.py cannot be read: No such file or directory" in verdict.lines[0]
 

@@ -14,12 +14,12 @@ SEVEN = resolve("exercise-7")
 
 @pytest.mark.parametrize("name", ["exercise-7", "7", "5.7", " Exercise-7 ", "exercise-7.py"])
 def test_every_name_of_an_exercise_is_understood(name: str) -> None:
-    assert resolve(name) is SEVEN
+    assert resolve(name) == SEVEN
 
 
-@pytest.mark.parametrize("name", ["", "8", "2.7", "exercise", "../7"])
+@pytest.mark.parametrize("name", ["", "99", "2.70", "exercise", "5c"])
 def test_an_unknown_name_is_answered_with_what_there_is(name: str) -> None:
-    with pytest.raises(UnknownExercise, match=r"there are: exercise-7 \(5\.7\)"):
+    with pytest.raises(UnknownExercise, match=r"there are: .*5\.7"):
         resolve(name)
 
 

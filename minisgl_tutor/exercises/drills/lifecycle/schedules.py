@@ -13,9 +13,8 @@ RANDOM_ON_STAGE = 10
 RANDOM_ON_DESK = 6
 
 
-def schedules(seed: int) -> list[Schedule]:
-    """The fixed schedules, then random ones that ``seed`` alone determines."""
-    rng = random.Random(seed)
+def schedules(rng: random.Random) -> list[Schedule]:
+    """The fixed schedules, then random ones that ``rng`` alone determines."""
     on_stage = [random_schedule(rng, ANY_RECORDED) for _ in range(RANDOM_ON_STAGE)]
     on_desk = [random_schedule(rng, ANY) for _ in range(RANDOM_ON_DESK)]
     return [*fixed(), *on_stage, *on_desk]

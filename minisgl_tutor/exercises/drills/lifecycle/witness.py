@@ -10,7 +10,6 @@ from __future__ import annotations
 import asyncio
 import re
 import sys
-import traceback
 from collections.abc import AsyncGenerator, Coroutine
 from pathlib import Path
 from types import ModuleType
@@ -18,14 +17,15 @@ from typing import Any
 
 from starlette.requests import Request
 
-from ..server.frontend import FrontendManager
-from ..server.protocol import Completed, RequestFailed, ResponseForm
-from ..server.sse import ClientDisconnected
-from ..trace.asgi import Exchange
-from ..trace.clock import VirtualTimeError, VirtualTimeLoop
+from ....server.frontend import FrontendManager
+from ....server.protocol import Completed, RequestFailed, ResponseForm
+from ....server.sse import ClientDisconnected
+from ....trace.asgi import Exchange
+from ....trace.clock import VirtualTimeLoop
+from ...reader_file import raised
+from ...wire import Raised
 from .kept import Keeping
-from .reader_file import MODULE, describe, line_in
-from .wire import Raised, Seen
+from .observation import Seen
 
 EXPECTED = (RequestFailed, ClientDisconnected, OSError, asyncio.CancelledError)
 """What a request may end with."""
@@ -148,11 +148,7 @@ class Witness:
             self.background.append(self.raised(error))
 
     def raised(self, error: BaseException) -> Raised:
-        line = 0 if self._file is None else line_in(self._file, error)
-        if isinstance(error, VirtualTimeError):
-            waiting = [each.line for each in error.waiting if each.module == MODULE]
-            return Raised(describe(error), line or (waiting[0] if waiting else 0))
-        return Raised(describe(error) if line else describe(error) + _place(error), line)
+        return raised(error, self._file)
 
     def _line_in_text(self, trace: str) -> int:
         lines = re.findall(rf'File "{re.escape(str(self._file))}", line (\d+)', trace)
@@ -191,7 +187,9 @@ class Witness:
         if exchange is None:
             return seen
         seen.status, seen.body = exchange.status, exchange.body
-        seen.chunks_us = [event.at_us for event in exchange.events if event.kind == "chunk" and event.data]
+        chunks = [event for event in exchange.events if event.kind == "chunk" and event.data]
+        seen.chunks_us = [event.at_us for event in chunks]
+        seen.sizes = [len(event.data) for event in chunks]
         for event in exchange.events:
             if event.kind in OVER:
                 seen.end, seen.end_us = event.kind, event.at_us
@@ -202,12 +200,3 @@ class Witness:
                 seen.raised = Raised(text[:200], self._line_in_text(exchange.app_traceback))
         seen.kept = self._kept.get(index, [])
         return seen
-
-
-def _place(error: BaseException) -> str:
-    """The innermost frame that the exception passed through."""
-    frames = [(frame.f_code, line) for frame, line in traceback.walk_tb(error.__traceback__)]
-    if not frames:
-        return ""
-    code, line = frames[-1]
-    return f" (in {code.co_qualname}, {Path(code.co_filename).name} line {line})"

@@ -11,10 +11,11 @@ from collections.abc import Iterator
 from enum import StrEnum
 from typing import Any
 
-import msgspec
-
+from ...drill import BLOCKS, NEVER_ENDS, POLLS, RAISED, STUCK, THREAD, Found, general_fault
+from ...wire import Raised
+from .answers import latest_us, says, text_of
+from .observation import Observation, Seen
 from .schedule import Client, Ending, Extra, Schedule
-from .wire import Observation, Raised, Seen
 
 NOTICE_US = 250_000
 """Without streaming a client that left must be noticed by then; a request that ends sooner needs no abort."""
@@ -46,65 +47,48 @@ class Check(StrEnum):
     NEIGHBOURS = "neighbours"
 
 
-class Fault(StrEnum):
-    """What can be wrong, roots before consequences."""
+UID_TWICE, WRONG_ANSWER, LATE_ANSWER = "uid-twice", "wrong-answer", "late-answer"
+NOTICED_LATE, ABORT_MISSING, ABORT_EXTRA = "noticed-late", "abort-missing", "abort-extra"
+KEPT, COMES_BACK, TASKS_LEFT, LEFT_ELSEWHERE = "kept", "comes-back", "tasks-left", "left-elsewhere"
 
-    STUCK = "stuck"
-    POLLS = "polls"
-    BLOCKS = "blocks"
-    THREAD = "thread"
-    UID_TWICE = "uid-twice"
-    RAISED = "raised"
-    NEVER_ENDS = "never-ends"
-    WRONG_ANSWER = "wrong-answer"
-    LATE_ANSWER = "late-answer"
-    NOTICED_LATE = "noticed-late"
-    ABORT_MISSING = "abort-missing"
-    ABORT_EXTRA = "abort-extra"
-    KEPT = "kept"
-    COMES_BACK = "comes-back"
-    TASKS_LEFT = "tasks-left"
-    LEFT_ELSEWHERE = "left-elsewhere"
-
-
-class Violation(msgspec.Struct, frozen=True):
-    """``fault`` in ``check``, shown by ``schedule``: at ``t_us``, by the request of ``client``.
-
-    ``values`` fill in the sentences that tell it.
-    """
-
-    check: Check
-    fault: Fault
-    schedule: Schedule
-    client: int
-    t_us: int
-    values: dict[str, Any]
-
-    def order(self) -> tuple[object, ...]:
-        """For sorting: the report tells the first."""
-        return (list(Check).index(self.check), list(Fault).index(self.fault), self.schedule.size())
+FAULTS = (
+    STUCK,
+    POLLS,
+    BLOCKS,
+    THREAD,
+    UID_TWICE,
+    RAISED,
+    NEVER_ENDS,
+    WRONG_ANSWER,
+    LATE_ANSWER,
+    NOTICED_LATE,
+    ABORT_MISSING,
+    ABORT_EXTRA,
+    KEPT,
+    COMES_BACK,
+    TASKS_LEFT,
+    LEFT_ELSEWHERE,
+)
+"""What can be wrong, roots before consequences."""
 
 
-def judge(schedule: Schedule, whole: Observation, seen: Observation) -> list[Violation]:
+def judge(schedule: Schedule, whole: Observation, seen: Observation) -> Iterator[Found]:
     """All that is wrong in ``seen``. ``whole``: the same clients of the server's own class, none leaving."""
-    found: list[Violation] = []
     for index in range(len(schedule.clients)):
         for fault, t_us, values in _faults(index, schedule, whole, seen):
-            named = {"request": index, **values}
-            found.append(Violation(check_of(schedule, fault), fault, schedule, index, t_us, named))
-    return found
+            yield Found(fault, {"request": index, **values}, index, t_us)
 
 
-def check_of(schedule: Schedule, fault: Fault) -> Check:
+def check_of(schedule: Schedule, fault: str) -> Check:
     """The check that a fault belongs to: by how the one client's request ends, or ``neighbours``."""
     if len(schedule.clients) > 1:
         return Check.NEIGHBOURS
-    if fault is Fault.COMES_BACK:
+    if fault == COMES_BACK:
         return Check.LATE_REPLIES
     match schedule.extra:
         case Extra.ANOTHER_REPLY:
             return Check.FINISHED_THEN_MORE
-        case Extra.LATE_REPLIES if fault not in (Fault.KEPT, Fault.NOTICED_LATE, Fault.ABORT_MISSING):
+        case Extra.LATE_REPLIES if fault not in (KEPT, NOTICED_LATE, ABORT_MISSING):
             return Check.LATE_REPLIES
         case Extra.ABORT_FIRST | Extra.ABORT_AFTER | Extra.ABORT_AT_END:
             return Check.ABORT_MEETS_END
@@ -134,10 +118,10 @@ _CHECKS = {
 }
 
 
-Found = tuple[Fault, int, dict[str, Any]]
+Fault = tuple[str, int, dict[str, Any]]
 
 
-def _faults(index: int, schedule: Schedule, whole: Observation, observation: Observation) -> Iterator[Found]:
+def _faults(index: int, schedule: Schedule, whole: Observation, observation: Observation) -> Iterator[Fault]:
     client, seen, reference = schedule.clients[index], observation.clients[index], whole.clients[index]
     if index == 0:
         yield from _of_all(observation)
@@ -147,75 +131,66 @@ def _faults(index: int, schedule: Schedule, whole: Observation, observation: Obs
     extra = schedule.extra if index == 0 else Extra.NOTHING
     if seen.end == "waiting" or seen.app == "running":
         what = "answer" if seen.end == "waiting" else "call"
-        yield Fault.NEVER_ENDS, max(seen.end_us, *seen.chunks_us, 0), {"what": what}
+        yield NEVER_ENDS, max(seen.end_us, *seen.chunks_us, 0), {"what": what}
         return
     yield from _answer(client, extra, seen, reference)
     yield from _aborts(index, client, extra, seen, whole, observation)
     if client.leaves and seen.app_us - seen.end_us > (PROMPT_US if client.stream else NOTICE_US):
-        yield Fault.NOTICED_LATE, seen.end_us, {"ms": (seen.app_us - seen.end_us) // 1000}
+        yield NOTICED_LATE, seen.end_us, {"ms": (seen.app_us - seen.end_us) // 1000}
     if seen.kept:
-        yield Fault.KEPT, max(seen.app_us, seen.end_us), {"where": seen.kept}
+        yield KEPT, max(seen.app_us, seen.end_us), {"where": seen.kept}
     elif observation.kept[index]:
-        yield Fault.COMES_BACK, observation.arrivals[index][-1], {"where": observation.kept[index]}
+        yield COMES_BACK, observation.arrivals[index][-1], {"where": observation.kept[index]}
     if observation.elsewhere[index]:
-        yield Fault.LEFT_ELSEWHERE, seen.end_us, {"text": "; ".join(observation.elsewhere[index])}
+        yield LEFT_ELSEWHERE, seen.end_us, {"text": "; ".join(observation.elsewhere[index])}
 
 
-def _of_all(observation: Observation) -> Iterator[Found]:
+def _of_all(observation: Observation) -> Iterator[Fault]:
     """What cannot be told to be the doing of one client's request."""
     last_us = max(max(seen.app_us, seen.end_us) for seen in observation.clients)
     uids = [seen.uid for seen in observation.clients if seen.uid is not None]
     twice = [uid for place, uid in enumerate(uids) if uid in uids[:place]]
     if twice:
-        yield Fault.UID_TWICE, last_us, {"uid": twice[0]}
-    for blocked in observation.blocked:
-        yield Fault.BLOCKS, last_us, _told(blocked)
+        yield UID_TWICE, last_us, {"uid": twice[0]}
     if observation.stopped is not None:
-        yield _kind_of(observation.stopped), last_us, {"what": "answer", **_told(observation.stopped)}
+        yield general_fault(observation.stopped), last_us, {"what": "answer", **_told(observation.stopped)}
         return
     for raised in observation.background:
-        yield _kind_of(raised), last_us, _told(raised)
+        yield general_fault(raised), last_us, _told(raised)
     ended = all(seen.app != "running" for seen in observation.clients)
     if ended and len(observation.waiting) > HELPERS:
-        yield Fault.TASKS_LEFT, last_us, {"count": len(observation.waiting), "names": observation.waiting}
-
-
-def _kind_of(raised: Raised) -> Fault:
-    kinds = {"Livelock": Fault.POLLS, "ThreadUsed": Fault.THREAD, "Deadlock": Fault.NEVER_ENDS}
-    return kinds.get(raised.text.partition(":")[0], Fault.RAISED)
+        yield TASKS_LEFT, last_us, {"count": len(observation.waiting), "names": observation.waiting}
 
 
 def _told(raised: Raised) -> dict[str, Any]:
     return {"text": raised.text, "line": raised.line}
 
 
-def _raised(client: Client, seen: Seen) -> Iterator[Found]:
+def _raised(client: Client, seen: Seen) -> Iterator[Fault]:
     if seen.raised is None or client.ending in (Ending.UNSENT, Ending.UNENCODABLE):
         return  # there something must be raised
     if not (client.leaves and seen.raised.text.startswith(_GONE)):
-        yield _kind_of(seen.raised), seen.app_us, _told(seen.raised)
+        yield general_fault(seen.raised), seen.app_us, _told(seen.raised)
 
 
-def _answer(client: Client, extra: Extra, seen: Seen, reference: Seen) -> Iterator[Found]:
+def _answer(client: Client, extra: Extra, seen: Seen, reference: Seen) -> Iterator[Fault]:
     if client.leaves:
         before = sum(at_us < seen.end_us for at_us in reference.chunks_us)
         read_at_once = client.ending is not Ending.LEAVES_STUCK
-        if not reference.body.startswith(seen.body) or (
-            read_at_once and client.stream and len(seen.chunks_us) < min(before, client.after)
-        ):
-            yield Fault.WRONG_ANSWER, seen.end_us, _texts(seen, reference)
+        begins = reference.body.startswith(seen.body)
+        if not read_at_once:  # what it is behind with may come in one piece
+            begins = text_of(reference.body).startswith(text_of(seen.body))
+        if not begins or (read_at_once and client.stream and len(seen.chunks_us) < min(before, client.after)):
+            yield WRONG_ANSWER, seen.end_us, _texts(seen, reference)
     elif client.ending is Ending.UNENCODABLE or extra is Extra.ABORT_AT_END:
         return
     elif client.ending is Ending.UNSENT:
         if seen.end != "completed" or (seen.status or 0) < 400:
-            yield Fault.WRONG_ANSWER, seen.end_us, _texts(seen, reference)
-    elif (seen.end, seen.status, seen.body) != (reference.end, reference.status, reference.body):
-        yield Fault.WRONG_ANSWER, seen.end_us, _texts(seen, reference)
-    else:
-        times = zip([*seen.chunks_us, seen.end_us], [*reference.chunks_us, reference.end_us], strict=True)
-        late_us = max(at_us - due_us for at_us, due_us in times)
-        if late_us > PROMPT_US:
-            yield Fault.LATE_ANSWER, seen.end_us, {"ms": late_us // 1000}
+            yield WRONG_ANSWER, seen.end_us, _texts(seen, reference)
+    elif (seen.end, seen.status, says(seen.body)) != (reference.end, reference.status, says(reference.body)):
+        yield WRONG_ANSWER, seen.end_us, _texts(seen, reference)
+    elif seen.body == reference.body and (late_us := latest_us(seen, reference)) > PROMPT_US:
+        yield LATE_ANSWER, seen.end_us, {"ms": late_us // 1000}
 
 
 def _texts(seen: Seen, reference: Seen) -> dict[str, Any]:
@@ -237,15 +212,15 @@ def _shown(seen: Seen, same: int) -> str:
 
 def _aborts(
     index: int, client: Client, extra: Extra, seen: Seen, whole: Observation, observation: Observation
-) -> Iterator[Found]:
+) -> Iterator[Fault]:
     if extra in (Extra.ABORT_FIRST, Extra.ABORT_AFTER, Extra.ABORT_AT_END):
         return  # the play itself asks for one there
     times = [at_us for of, at_us in observation.aborts if of == index]
     least, most = _due(client, seen, whole.arrivals[index])
     if len(times) < least:
-        yield Fault.ABORT_MISSING, seen.end_us, {}
+        yield ABORT_MISSING, seen.end_us, {}
     elif len(times) > most:
-        yield Fault.ABORT_EXTRA, times[most], {"count": len(times), "most": most}
+        yield ABORT_EXTRA, times[most], {"count": len(times), "most": most}
 
 
 def _due(client: Client, seen: Seen, arrivals: list[int]) -> tuple[int, int]:

@@ -11,19 +11,17 @@ from pathlib import Path
 from types import ModuleType
 from typing import Protocol
 
-from ..recording import RequestLine
-from ..server.frontend import FrontendManager
-from ..tokenizer.tokenizer import Tokenizer
-from ..trace.clock import VirtualTimeError, run
-from ..trace.play import Player
-from ..trace.steps import Step
-from ..trace.tracer import FRONT
+from ....recording import RequestLine
+from ....server.frontend import FrontendManager
+from ....tokenizer.tokenizer import Tokenizer
+from ....trace.play import Player
+from ....trace.steps import Step
+from ....trace.tracer import FRONT
+from ...drill import in_virtual_time
+from ...wire import Raised
 from .desk import Desk
-from .wire import Observation, PlayJob, Raised, StageJob
+from .observation import Job, Observation, StageJob
 from .witness import Witness
-
-TURNS = 2_000
-"""Turns of the loop at one instant that are taken for polling; a play needs some tens."""
 
 
 class Place(Protocol):
@@ -40,10 +38,7 @@ class Place(Protocol):
 
 
 class Rig:
-    """Plays jobs over one class. ``file`` and ``module`` are the reader's, null for the server's own class.
-
-    ``blocked`` is where the sandbox enters calls that would have held the whole loop.
-    """
+    """Plays jobs over one class. ``file`` and ``module`` are the reader's; null for the server's own."""
 
     def __init__(
         self,
@@ -51,16 +46,13 @@ class Rig:
         tokenizer: Tokenizer,
         file: Path | None = None,
         module: ModuleType | None = None,
-        blocked: list[Raised] | None = None,
     ) -> None:
-        self._blocked = [] if blocked is None else blocked
         self._cls = cls
         self._tokenizer = tokenizer
         self._file = file
         self._module = module
 
-    def play(self, job: PlayJob, nonce: str) -> Observation:
-        self._blocked.clear()
+    def play(self, job: Job) -> Observation:
         witness = Witness(self._file, self._module)
         cls = witness.watched(self._cls)
         place: Place
@@ -71,8 +63,6 @@ class Rig:
         stopped = _run(place, witness)
         clients = range(len(place.kept))
         return Observation(
-            job.number,
-            nonce,
             [witness.seen(index) for index in clients],
             [place.arrivals(index) for index in clients],
             place.aborts(),
@@ -80,28 +70,17 @@ class Rig:
             place.elsewhere,
             witness.waiting,
             witness.background,
-            list(self._blocked),
             stopped,
         )
 
 
 def _run(place: Place, witness: Witness) -> Raised | None:
     try:
-        run(place.main, turns_per_instant=TURNS)
+        in_virtual_time(place.main)
     except BaseException as error:
         if not witness.finished:
-            return witness.raised(_first(error))
+            return witness.raised(error)
     return None
-
-
-def _first(error: BaseException) -> BaseException:
-    """The virtual clock's own error, if it is what began it: tidying up after it may have failed as well."""
-    found, each = error, error.__context__
-    while each is not None:
-        if isinstance(each, VirtualTimeError):
-            found = each
-        each = each.__context__
-    return found
 
 
 class Staged:
@@ -114,7 +93,7 @@ class Staged:
         self.kept: list[list[str]] = [[] for _ in range(clients)]
         self.elsewhere: list[list[str]] = [[] for _ in range(clients)]
         self._witness = witness
-        self._player = Player(job.recording, tokenizer, (), cls, job.spec, self._on_step)
+        self._player = Player(job.recording, tokenizer, (), (cls,), job.spec, self._on_step)
         self._play = self._player.result
         witness.uids = self._play.uids
 

@@ -11,8 +11,8 @@ from collections.abc import Callable
 
 import msgspec
 
-from ..message import ErrorReply, SamplingParams, TokenizeMsg, Usage, UserReply
-from ..recording import (
+from ....message import ErrorReply, SamplingParams, TokenizeMsg, Usage, UserReply
+from ....recording import (
     VERSION,
     DisconnectLine,
     Header,
@@ -23,10 +23,10 @@ from ..recording import (
     SubmitLine,
     TokensLine,
 )
-from ..tokenizer.tokenize import TokenizeManager
-from ..tokenizer.tokenizer import Tokenizer
+from ....tokenizer.tokenize import TokenizeManager
+from ....tokenizer.tokenizer import Tokenizer
+from .observation import DeskClient, DeskJob, Job, Observation, StageJob
 from .schedule import STEP_MS, Client, Ending, Extra, Schedule, undisturbed
-from .wire import DeskClient, DeskJob, Observation, PlayJob, StageJob
 
 STEP_US = STEP_MS * 1000
 SLOW_CHUNK_US = 350_000
@@ -35,7 +35,7 @@ TEXT = "A server keeps apart what belongs to whom, and lets go of it when the an
 TOO_LONG = "one word more " * MAX_SEQ_LEN
 
 Event = RequestLine | SubmitLine | PaceLine | DisconnectLine | StepLine | TokensLine
-Rehearse = Callable[[PlayJob], Observation]
+Rehearse = Callable[[Job], Observation]
 
 
 class Scorer:
@@ -49,23 +49,21 @@ class Scorer:
         ids = tokenizer.encode(TEXT, add_special_tokens=False)
         self._tokens = [each for each in ids if each not in eos_token_ids]
 
-    def job(self, number: int, schedule: Schedule) -> PlayJob:
+    def job(self, schedule: Schedule) -> Job:
         whole = self.undisturbed(schedule)
-        return self._job(number, schedule, whole.arrivals)
+        return self._job(schedule, whole.arrivals)
 
     def undisturbed(self, schedule: Schedule) -> Observation:
         """What the same clients get when all of them stay and read at once."""
         key = (undisturbed(schedule), schedule.needs_desk)
         if key not in self._undisturbed:
-            self._undisturbed[key] = self._rehearse(self._job(0, key[0], [], schedule.needs_desk))
+            self._undisturbed[key] = self._rehearse(self._job(key[0], [], schedule.needs_desk))
         return self._undisturbed[key]
 
-    def _job(
-        self, number: int, schedule: Schedule, arrivals: list[list[int]], on_desk: bool = False
-    ) -> PlayJob:
+    def _job(self, schedule: Schedule, arrivals: list[list[int]], on_desk: bool = False) -> Job:
         if on_desk or schedule.needs_desk:
-            return self._desk(number, schedule, arrivals)
-        return StageJob(number, self.recording(schedule, arrivals), schedule.spec)
+            return self._desk(schedule, arrivals)
+        return StageJob(self.recording(schedule, arrivals), schedule.spec)
 
     # -- the stage
 
@@ -125,7 +123,7 @@ class Scorer:
 
     # -- the desk
 
-    def _desk(self, number: int, schedule: Schedule, arrivals: list[list[int]]) -> DeskJob:
+    def _desk(self, schedule: Schedule, arrivals: list[list[int]]) -> DeskJob:
         clients = []
         for index, client in enumerate(schedule.clients):
             extra = schedule.extra if index == 0 else Extra.NOTHING
@@ -136,7 +134,7 @@ class Scorer:
                 plan = msgspec.structs.replace(plan, bad_chunk=client.after)
             plan = _with_reading(plan, client, _reads(index, client, arrivals))
             clients.append(_with_extra(plan, extra, arrivals[index] if arrivals else []))
-        return DeskJob(number, clients, STEP_US, schedule.spec)
+        return DeskJob(clients, STEP_US, schedule.spec)
 
     def _replies(self, client: Client, extra: Extra) -> list[list[UserReply | ErrorReply]]:
         steps: list[list[UserReply | ErrorReply]] = []

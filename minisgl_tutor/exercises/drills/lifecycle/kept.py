@@ -13,7 +13,7 @@ from collections import deque
 from collections.abc import Iterator
 from types import FunctionType, ModuleType
 
-from ..server.frontend import FrontendManager
+from ....server.frontend import FrontendManager
 
 DEPTH = 6
 """How deep containers in containers are followed."""

@@ -7,13 +7,13 @@ from contextvars import ContextVar
 
 from msgspec.structs import replace
 
-from ..links import MemoryAsyncPull, MemoryChannel
-from ..message import AbortMsg, BatchFrontendMsg, ErrorReply, Message, TokenizeMsg, UserReply
-from ..server.api_server import create_app
-from ..server.frontend import FrontendManager
-from ..trace.asgi import AsgiClient, ClientEvent, Exchange, Reader
-from ..trace.tracer import FRONT
-from .wire import DeskClient, DeskJob
+from ....links import MemoryAsyncPull, MemoryChannel
+from ....message import AbortMsg, BatchFrontendMsg, ErrorReply, Message, TokenizeMsg, UserReply
+from ....server.api_server import create_app
+from ....server.frontend import FrontendManager
+from ....trace.asgi import AsgiClient, ClientEvent, Exchange, Reader
+from ....trace.tracer import FRONT
+from .observation import DeskClient, DeskJob
 from .witness import Witness
 
 QUIET_STEPS = 12

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from minisgl_tutor.exercises.kept import Keeping
+from minisgl_tutor.exercises.drills.lifecycle.kept import Keeping
 from minisgl_tutor.links import MemoryAsyncPull, MemoryAsyncPush, MemoryChannel
 from minisgl_tutor.server.frontend import FrontendManager
 

@@ -1,0 +1,98 @@
+"""A checker is trusted only since it accepts these solutions and rejects each wrong fix for its reason.
+
+The files are played in this process: what the checker's child does, without its limits.
+"""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from minisgl_tutor.exercises.catalogue import Exercise, exercises
+from minisgl_tutor.exercises.checker import Wrong, first, wrongs
+from minisgl_tutor.exercises.child import played
+from minisgl_tutor.exercises.drill import BLOCKS, GENERAL, STUCK, Drill, Reader
+from minisgl_tutor.exercises.matrix import Case, cases, untold
+from minisgl_tutor.exercises.reader_file import load
+from minisgl_tutor.exercises.wire import PlayJob
+
+# Wrong fixes leave behind what they leave behind.
+pytestmark = pytest.mark.filterwarnings("ignore")
+
+ALL = exercises()
+IN_THE_CHILD = (STUCK, BLOCKS)
+"""What only the child's watchdog and sandbox notice."""
+
+
+def files(right: bool) -> list[Any]:
+    return [
+        pytest.param(exercise, case, id=f"{exercise.key}-{case.file.stem}")
+        for exercise in ALL
+        for case in cases(exercise)
+        if (not case.check) is right and case.fault not in IN_THE_CHILD
+    ]
+
+
+@pytest.fixture(scope="module")
+def drills() -> dict[str, Drill[Any, Any, Any]]:
+    return {exercise.key: exercise.drill() for exercise in ALL}
+
+
+def judge(drill: Drill[Any, Any, Any], file: Path, planned: list[Any]) -> list[Wrong]:
+    module = load(file)
+    reader = Reader(drill.find(module, file.name), file, module)
+    found: list[Wrong] = []
+    for number, case in enumerate(planned, 1):
+        job = PlayJob(number, msgspec.msgpack.encode(drill.job(case)))
+        found += wrongs(drill, case, played(drill, reader, job, "", []))
+    return found
+
+
+@pytest.mark.parametrize(("exercise", "case"), files(right=True))
+def test_a_solution_passes(exercise: Exercise, case: Case, drills: dict[str, Drill[Any, Any, Any]]) -> None:
+    drill = drills[exercise.key]
+    assert judge(drill, case.file, list(drill.cases(random.Random(7)))) == []
+
+
+@pytest.mark.parametrize(("exercise", "case"), files(right=False))
+def test_a_wrong_fix_fails_for_its_own_reason(
+    exercise: Exercise, case: Case, drills: dict[str, Drill[Any, Any, Any]]
+) -> None:
+    drill = drills[exercise.key]
+    # What comes later in the report cannot change how it begins.
+    before = set(drill.checks[: drill.checks.index(case.check) + 1])
+    faults = (*GENERAL, *drill.faults)
+    planned = [
+        each
+        for each in drill.cases(random.Random(7))
+        if before & {drill.check_of(each, fault) for fault in faults}
+    ]
+    told = first(drill, judge(drill, case.file, planned))
+    assert (told.check, told.found.fault) == (case.check, case.fault)
+
+
+@pytest.mark.parametrize("exercise", ALL, ids=lambda each: each.key)
+def test_texts_and_languages_leave_nothing_out(exercise: Exercise) -> None:
+    assert list(untold(exercise)) == []
+
+
+@pytest.mark.parametrize("exercise", ALL, ids=lambda each: each.key)
+def test_there_are_designs_enough_to_tell_right_from_wrong(exercise: Exercise) -> None:
+    found = list(cases(exercise))
+    assert sum(not case.check for case in found) >= 2
+    assert sum(bool(case.check) for case in found[1:]) >= 5
+
+
+@pytest.mark.parametrize("exercise", ALL, ids=lambda each: each.key)
+def test_one_seed_gives_one_list_of_cases(exercise: Exercise) -> None:
+    drill = exercise.drill()
+    assert list(drill.cases(random.Random(5))) == list(drill.cases(random.Random(5)))
+    assert {
+        drill.check_of(case, fault)
+        for case in drill.cases(random.Random(5))
+        for fault in (*GENERAL, *drill.faults)
+    } >= set(drill.checks)
