@@ -80,7 +80,7 @@ class PaceLine(msgspec.Struct, frozen=True, tag_field="kind", tag="pace"):
 
 
 class DisconnectLine(msgspec.Struct, frozen=True, tag_field="kind", tag="disconnect"):
-    """The client of ``rid`` left; ``chunks`` body chunks had been sent to it."""
+    """The client of ``rid`` left; ``chunks`` had been sent to it, as :func:`chunks_in` counts them."""
 
     t: Microseconds
     rid: Number
@@ -127,6 +127,11 @@ Event = RequestLine | SubmitLine | PaceLine | DisconnectLine | ArriveLine | Step
 Line = Header | Event
 
 _encoder = msgspec.json.Encoder()
+
+
+def chunks_in(body: bytes) -> int:
+    """The events in a piece of a stream's body, as several may be sent at once; 1 for any other piece."""
+    return max(1, body.count(b"\n\n"))
 
 
 def encode_line(line: Line) -> bytes:

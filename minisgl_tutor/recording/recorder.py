@@ -36,6 +36,7 @@ from .lines import (
     StepLine,
     SubmitLine,
     TokensLine,
+    chunks_in,
     encode_line,
 )
 
@@ -184,7 +185,7 @@ class _RecordedExchange:
 
     async def send(self, message: AsgiMessage) -> None:
         if message["type"] == "http.response.body" and not self._over:
-            self._chunks += 1
+            self._chunks += chunks_in(message.get("body", b""))
             self._over = not message.get("more_body", False)
         await self._send(message)
 

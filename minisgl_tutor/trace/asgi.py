@@ -48,8 +48,8 @@ class Reader:
     The client takes one chunk after the other; each needs `us_per_chunk`, plus its length at
     `bytes_per_second`, and stays in the server's write buffer until it is taken. In a stall (from, until)
     nothing is taken; a chunk that was being read is begun anew afterwards. `leaves_before_chunk=n` closes
-    the connection when the app sends a further chunk after n were accepted. All instants are microseconds
-    of the running loop's time.
+    the connection when the app sends a further chunk after n, or more at once, were accepted. All instants
+    are microseconds of the running loop's time.
     """
 
     us_per_chunk: int = 0
@@ -178,7 +178,8 @@ class Exchange:
 
     def sending(self, chunks_before: int) -> None:
         """The app sends a chunk, which is not accepted if the client leaves now."""
-        if chunks_before == self._reader.leaves_before_chunk:
+        limit = self._reader.leaves_before_chunk
+        if limit is not None and chunks_before >= limit:
             self.leave()
 
     def stall(self) -> None:

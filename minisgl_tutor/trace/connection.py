@@ -12,6 +12,8 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 
+from ..recording.lines import chunks_in
+
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message
 
@@ -144,7 +146,7 @@ class Connection:
                 raise RuntimeError("The response is longer than its Content-Length.")
             self._still_declared -= len(body)
         if body:
-            self._chunks += 1
+            self._chunks += chunks_in(body)
             self._write(Piece("chunk", body))
         if more:
             return
