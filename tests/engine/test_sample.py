@@ -24,6 +24,7 @@ def tokens_for(
     top_ps: list[float] | None = None,
     seeds: list[int] | None = None,
     positions: list[int] | None = None,
+    min_ps: list[float] | None = None,
 ) -> list[int]:
     count = len(logits)
     batch = SamplingBatch(
@@ -32,16 +33,19 @@ def tokens_for(
         top_ps=np.array(top_ps or [1.0] * count, np.float32),
         seeds=np.array(seeds or [0] * count, np.uint64),
         positions=np.array(positions or range(count), np.int64),
+        min_ps=None if min_ps is None else np.array(min_ps, np.float32),
     )
     scores = torch.tensor(logits)
     sampler = Sampler(scores.shape[-1], scores.device)
     return list(sampler.sample(scores, sampler.prepare(batch, np.arange(count))).tolist())
 
 
-def frequencies(temperature: float, top_k: int = -1, top_p: float = 1.0, seed: int = 3) -> np.ndarray:
-    tokens = tokens_for(
-        [SCORES] * DRAWS, [temperature] * DRAWS, [top_k] * DRAWS, [top_p] * DRAWS, [seed] * DRAWS
-    )
+def frequencies(
+    temperature: float, top_k: int = -1, top_p: float = 1.0, seed: int = 3, min_p: float | None = None
+) -> np.ndarray:
+    columns = ([value] * DRAWS for value in (temperature, top_k, top_p, seed))
+    min_ps = None if min_p is None else [min_p] * DRAWS
+    tokens = tokens_for([SCORES] * DRAWS, *columns, min_ps=min_ps)
     return np.bincount(tokens, minlength=len(SCORES))
 
 
@@ -86,6 +90,24 @@ def test_top_p_counts_what_top_k_left() -> None:
     assert_drawn_from(frequencies(1.0, top_k=3, top_p=0.8), probs / probs.sum())
 
 
+def test_min_p_leaves_those_with_that_part_of_the_likeliest() -> None:
+    # After the temperature 1 has 0.61 of the probability of 3, 4 has 0.47, and 7 only 0.37.
+    probs = np.where(np.isin(range(8), [3, 6, 1, 4]), softmax(2.0), 0)
+    assert_drawn_from(frequencies(2.0, min_p=0.4), probs / probs.sum())
+
+
+def test_top_p_knows_nothing_of_min_p() -> None:
+    # 3 and 6 make 0.68 of everything, and 0.83 of what min-p leaves: 3, 6 and 1.
+    probs = np.where(np.isin(range(8), [3, 6, 1]), softmax(1.0), 0)
+    assert_drawn_from(frequencies(1.0, top_p=0.78, min_p=0.3), probs / probs.sum())
+
+
+def test_the_ends_of_min_p() -> None:
+    assert_drawn_from(frequencies(1.0, min_p=0.0), softmax(1.0))
+    assert set(tokens_for([SCORES] * 100, [1.0] * 100, min_ps=[1.0] * 100)) == {3}
+    assert tokens_for([SCORES], [0.0], min_ps=[0.3]) == [3]
+
+
 def test_greedy_takes_the_highest_without_softmax(monkeypatch: pytest.MonkeyPatch) -> None:
     """C2.95, C2.98, C2.101."""
 
@@ -110,6 +132,7 @@ def test_neighbours_change_nothing(order: list[int], seed: int) -> None:
         rng.choice([1.0, 0.9, 0.1, 1e-6], 40).tolist(),
         [(seed + n) % 2**64 for n in range(40)],
         rng.integers(0, 2**20, 40).tolist(),
+        rng.choice([0.0, 0.0, 0.1, 0.9], 40).tolist(),
     )
     together = tokens_for([logits[n] for n in order], *([column[n] for n in order] for column in values))
     for place, n in enumerate(order):
@@ -123,7 +146,8 @@ def test_kept_is_what_a_plain_loop_keeps(seed: int, size: int, evenness: float) 
     probs = rng.dirichlet(np.full(size, evenness), 6)
     top_k = rng.choice([1, 5, FEW, FEW + 1, size - 1, size], 6).clip(max=size)
     top_p = rng.choice([0.01, 0.5, 0.9, 0.999, 1.0], 6)
-    found = kept(torch.tensor(probs), torch.tensor(top_k), torch.tensor(top_p)).numpy()
+    min_p = rng.choice([0.0, 0.05, 0.5, 1.0], 6)
+    found = kept(*map(torch.tensor, (probs, top_k, top_p, min_p))).numpy()
     for row in range(6):
         likeliest = sorted(range(size), key=lambda token: -probs[row, token])[: top_k[row]]
         enough = top_p[row] * probs[row, likeliest].sum()
@@ -132,6 +156,7 @@ def test_kept_is_what_a_plain_loop_keeps(seed: int, size: int, evenness: float) 
             if total < enough - 1e-12:
                 expected.add(token)
             total += probs[row, token]
+        expected -= set(np.flatnonzero(probs[row] < min_p[row] * probs[row].max()))
         found_tokens = set(np.flatnonzero(found[row]))
         # At a share of 1 it is rounding that decides on what has next to no probability.
         assert probs[row, list(expected ^ found_tokens)].sum() < 1e-12
@@ -189,3 +214,19 @@ def test_draws_are_even_and_differ_by_seed_and_position() -> None:
     series = draws.reshape(4, 5000)
     assert np.abs(np.corrcoef(series) - np.eye(4)).max() < 0.06
     assert abs(np.corrcoef(series[0, :-1], series[0, 1:])[0, 1]) < 0.06
+
+
+@pytest.mark.parametrize("temperature", [0.7, 1.0, 3.0])
+def test_filters_are_those_of_transformers(temperature: float) -> None:
+    """Without equals, which here stay together."""
+    processors = pytest.importorskip("transformers").generation.logits_process
+    scores = torch.randn(200, 50, generator=torch.Generator().manual_seed(5)) * 3
+    warped = processors.TemperatureLogitsWarper(temperature)(None, scores)
+    probs = torch.softmax(warped, dim=-1)
+    column = torch.ones(200)
+    for top_k, top_p, min_p in [(50, 1.0, 0.1), (10, 0.9, 0.02), (7, 1.0, 0.3), (50, 0.6, 1e-4)]:
+        expected = processors.TopKLogitsWarper(top_k)(None, warped)
+        expected = processors.TopPLogitsWarper(top_p)(None, expected)
+        expected = processors.MinPLogitsWarper(min_p)(None, expected)
+        found = kept(probs, (column * top_k).long(), column * top_p, column * min_p)
+        assert torch.equal(found, expected > -torch.inf)
