@@ -24,6 +24,7 @@ from ..message import (
     ErrorReply,
     MalformedMessage,
     SamplingParams,
+    TextLogprobs,
     TokenizeMsg,
     Usage,
     UserReply,
@@ -31,7 +32,7 @@ from ..message import (
 )
 from .backlog import FAR_BEHIND, Reply, UnreadBytes, merged
 from .prompt import check_length
-from .protocol import Completed, RequestFailed, ResponseForm, error_body
+from .protocol import Ask, Completed, CompletionBody, RequestFailed, ResponseForm, error_body
 from .sse import DONE, event, unless_disconnected
 
 logger = logging.getLogger(__name__)
@@ -54,7 +55,8 @@ class FrontendManager:
     Hook points, which a gap may override: ``own`` and ``end_user`` (what ends a
     request), ``unless_disconnected`` (what notices a client that leaves while it
     waits for a whole answer), ``expects`` (what decides that a request is
-    finished), ``overflow`` (what happens to a slow reader).
+    finished), ``overflow`` (what happens to a slow reader), ``asks`` (what a body
+    asks for), ``form_for`` (how an answer looks).
     """
 
     def __init__(
@@ -80,6 +82,18 @@ class FrontendManager:
         self._listener: asyncio.Task[None] | None = None
 
     # -- a request comes in
+
+    def asks(self, body: CompletionBody) -> list[Ask]:
+        """The answers that a body asks for.
+
+        Raises:
+            RequestFailed: it asks for something that is not done here, or for nothing.
+        """
+        return body.asks()
+
+    def form_for(self, uid: int, form: ResponseForm) -> ResponseForm:
+        """How the answer to ``uid`` looks."""
+        return form
 
     def new_user(self) -> int:
         """A fresh uid with an empty list and an event of its own (C5.57). Unique within this process only."""
@@ -192,14 +206,16 @@ class FrontendManager:
             return await self.unless_disconnected(request, self._join(uid))
 
     async def _join(self, uid: int) -> Completed:
-        pieces = []
+        pieces, logprobs = [], list[TextLogprobs]()
         async with aclosing(self.wait_for_ack(uid)) as replies:
             async for reply in replies:
                 if isinstance(reply, ErrorReply):
                     raise RequestFailed(reply)
                 pieces.append(reply.incremental_output)
+                logprobs += reply.logprobs
                 if reply.finished:
-                    return Completed("".join(pieces), reply.finish_reason, reply.usage or Usage())
+                    usage = reply.usage or Usage()
+                    return Completed("".join(pieces), reply.finish_reason, usage, tuple(logprobs))
         raise RuntimeError(f"the replies of request {uid} ended without a finished one")
 
     async def unless_disconnected(self, request: Request, work: Coroutine[Any, Any, T]) -> T:
@@ -222,7 +238,7 @@ class FrontendManager:
                         raise RequestFailed(ack)
                     yield event(error_body(ack))
                     return
-                yield event(form.chunk(ack.incremental_output, first))
+                yield event(form.chunk(ack.incremental_output, first, ack.logprobs))
                 first = False
                 if ack.finished:
                     ending = form.ending(ack)
