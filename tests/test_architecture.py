@@ -24,6 +24,7 @@ PLAY = PLAIN | {"recording", "tokenizer", "engine.recorded", "server", "server.b
 MAY_KNOW: dict[str, set[str]] = {
     "__init__": set(),
     "resources": set(),
+    "progress": set(),
     "message": set(),
     "engine.base": set(),
     "server.config": set(),
@@ -40,8 +41,10 @@ MAY_KNOW: dict[str, set[str]] = {
     "distributed": {"distributed.seat", "models.errors"},
     "engine.kv_cache": {"models.config"},
     "attention": MODEL | {"engine.kv_cache"},
-    "models": MODEL | {"attention", "distributed", "resources"},
-    "engine": PLAIN | MODEL | {"engine.kv_cache", "attention", "distributed", "distributed.seat", "models"},
+    "models": MODEL | {"attention", "distributed", "progress", "resources"},
+    "engine": PLAIN
+    | MODEL
+    | {"engine.kv_cache", "attention", "distributed", "distributed.seat", "models", "progress"},
     "server": {"message", "links", "server.config", "resources"},
     "gaps": {"message", "links", "tokenizer", "scheduler", "server"},
     # One place puts the components together, for processes and for a play alike.

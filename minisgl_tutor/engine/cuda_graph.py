@@ -18,6 +18,7 @@ from torch import Tensor
 
 from ..attention.base import AttentionPlan, DecodeBackend, DecodeStep
 from ..models.decoder import Decoder
+from ..progress import Advance, progress
 from .base import ForwardBatch
 from .gumbel import draw
 from .packed_rows import FIELDS, NEW_PAGE, NO_PAGE, SLOT, TEMPERATURE, RowPacker, capture_sizes, packed_length
@@ -63,7 +64,8 @@ class DecodeGraphs:
         self.tables = tables
         self.sizes = capture_sizes(max_rows)
         self._packer = RowPacker(tables.spare_slot, tables.page_size)
-        self._graphs = dict(self._capture_all())
+        with progress("capturing decode steps", len(self.sizes), model.group.rank) as advance:
+            self._graphs = dict(self._capture_all(advance))
 
     def covers(self, batch: ForwardBatch) -> bool:
         """Whether ``batch`` is a decode step that fits one of the sizes."""
@@ -91,7 +93,7 @@ class DecodeGraphs:
         captured.graph.replay()
         return captured.logits[:rows], captured.tokens[:rows]
 
-    def _capture_all(self) -> Iterable[tuple[int, Captured]]:
+    def _capture_all(self, advance: Advance) -> Iterable[tuple[int, Captured]]:
         pool = None
         # The largest first: the others then live in its memory.
         for size in reversed(self.sizes):
@@ -109,6 +111,7 @@ class DecodeGraphs:
             with torch.cuda.graph(graph, pool=pool, capture_error_mode="thread_local"):
                 plan, logits, tokens = self._step(inputs, size)
             pool = pool or graph.pool()
+            advance(1)
             yield size, Captured(graph, inputs, plan, logits, tokens)
 
     def _step(self, inputs: Tensor, size: int) -> tuple[AttentionPlan, Tensor, Tensor]:

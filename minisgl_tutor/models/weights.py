@@ -10,6 +10,7 @@ import torch
 from safetensors import SafetensorError, safe_open
 from torch import Tensor
 
+from ..progress import progress
 from .decoder import Decoder
 from .directory import weight_files
 from .errors import ModelError
@@ -27,13 +28,14 @@ def load_weights(decoder: Decoder, model_dir: Path) -> None:
         ModelError: a file is damaged, or the tensors are not those of this decoder.
     """
     places = decoder.destinations()
-    with torch.inference_mode():
+    total = sum(place.nbytes for place in places.values())
+    with torch.inference_mode(), progress("loading the weights", total, decoder.group.rank) as advance:
         for file in weight_files(model_dir):
             try:
                 with safe_open(file, framework="pt") as tensors:
                     for name in tensors.keys():  # noqa: SIM118 (not a dict)
                         if not _ignored(name, decoder):
-                            _fill(places, name, tensors, decoder.shard, file)
+                            advance(_fill(places, name, tensors, decoder.shard, file))
             except (SafetensorError, OSError) as error:
                 raise ModelError(f"{file} is damaged ({error}); download the model again.") from None
     if places:
@@ -47,7 +49,8 @@ def _ignored(name: str, decoder: Decoder) -> bool:
     return tied_head or name.endswith("rotary_emb.inv_freq")
 
 
-def _fill(places: dict[str, Tensor], name: str, tensors: Any, shard: Shard, file: Path) -> None:
+def _fill(places: dict[str, Tensor], name: str, tensors: Any, shard: Shard, file: Path) -> int:
+    """Gives the bytes of the place that is filled now."""
     place = places.pop(name, None)
     if place is None:
         raise ModelError(f"{file} holds the weights {name}, which this kind of model does not have.")
@@ -58,6 +61,7 @@ def _fill(places: dict[str, Tensor], name: str, tensors: Any, shard: Shard, file
     if own != list(place.shape):
         raise ModelError(f"{name} in {file} has the shape {own}, not {list(place.shape)} as configured.")
     place.copy_(tensors.get_tensor(name) if part is None else part.of(stored))
+    return place.nbytes
 
 
 def dummy_weights(decoder: Decoder, seed: int = 0) -> None:
