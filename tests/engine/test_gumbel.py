@@ -13,13 +13,13 @@ pytest.importorskip("triton")
 if not torch.cuda.is_available() and os.environ.get("TRITON_INTERPRET") != "1":
     pytest.skip("needs a GPU or Triton's interpreter", allow_module_level=True)
 
-from minisgl_tutor.engine.base import SamplingBatch  # noqa: E402
-from minisgl_tutor.engine.gumbel import GumbelSampler  # noqa: E402
+from minisgl_tutor.engine.base import Biases, SamplingBatch  # noqa: E402
+from minisgl_tutor.engine.gumbel import GumbelSampler, other_rows  # noqa: E402
 
 DEVICE = torch.device("cuda" if torch.cuda.is_available() else "cpu")
 
 
-def values(rows: int, temperature: float, **others: Any) -> SamplingBatch:
+def values(rows: int, temperature: Any, **others: Any) -> SamplingBatch:
     given = {
         "temperatures": np.full(rows, temperature, np.float32),
         "top_ks": np.full(rows, -1, np.int32),
@@ -79,3 +79,32 @@ def test_top_k_and_top_p_of_some_rows() -> None:
     assert set(tokens[0::3]) == {0, 1}
     assert set(tokens[1::3]) == {0, 1, 2}
     assert max(tokens[2::3]) > 2
+
+
+def test_min_p_of_some_rows() -> None:
+    probs = torch.tensor([0.4, 0.3, 0.2, 0.06, 0.04])
+    batch = values(120, 1.0, min_ps=np.where(np.arange(120) % 2 == 0, 0.6, 0).astype(np.float32))
+    tokens = np.array(sample(probs.log().repeat(120, 1), batch))
+    assert set(tokens[0::2]) == {0, 1}
+    assert max(tokens[1::2]) > 1
+    greedy = values(120, 0.0, min_ps=batch.min_ps)
+    assert set(sample(probs.log().repeat(120, 1), greedy)) == {0}
+
+
+def test_scores_in_float32_are_drawn_as_they_are() -> None:
+    """As penalties leave them: in bfloat16 these would be equal, and the first would be taken."""
+    assert sample(torch.tensor([[99.99, 100.0]]), values(1, 0.0)) == [1]
+
+
+def test_which_rows_a_graph_cannot_draw() -> None:
+    batch = values(6, 1.0)
+    assert other_rows(batch, 300).tolist() == []
+    bent = Biases(np.array([1, 1, 4]), np.array([2, 3, 0]), np.ones(3, np.float32))
+    batch = values(
+        6,
+        np.array([1, 1, 1, 0, 0, 1]),
+        top_ks=np.array([7, -1, -1, 7, -1, 300], np.int32),
+        min_ps=np.array([0, 0, 0.1, 0.1, 0, 0], np.float32),
+        biases=bent,
+    )
+    assert other_rows(batch, 300).tolist() == [0, 1, 2, 4]

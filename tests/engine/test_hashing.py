@@ -1,12 +1,23 @@
 """The hashing engine is right by hand-made steps, and any mix-up shows in its output."""
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 import pytest
 
-from minisgl_tutor.engine.base import EngineError, EngineInfo, ForwardBatch, Phase, SamplingBatch, TableUpdate
-from minisgl_tutor.engine.hashing import HashingEngine
+from minisgl_tutor.engine.base import (
+    Biases,
+    EngineError,
+    EngineInfo,
+    ForwardBatch,
+    LogprobRows,
+    Penalties,
+    Phase,
+    SamplingBatch,
+    TableUpdate,
+)
+from minisgl_tutor.engine.hashing import RARER, HashingEngine
 
 INFO = EngineInfo(page_size=4, num_pages=8, num_slots=3, max_seq_len=16, vocab_size=1000)
 PROMPT = [3, 1, 4, 1, 5, 9]
@@ -19,6 +30,7 @@ def make_batch(
     table: Sequence[tuple[int, int, int]] = (),
     emits: Sequence[bool] | None = None,
     seed: int = 0,
+    **asked: Any,
 ) -> ForwardBatch:
     """Rows are (slot, cached, end), table writes (slot, column, page)."""
     slots, cached, ends = (np.array(column, np.int32) for column in zip(*rows, strict=True))
@@ -39,6 +51,7 @@ def make_batch(
             np.ones(count, np.float32),
             np.full(count, seed, np.uint64),
             ends.astype(np.int64),
+            **asked,
         ),
     )
 
@@ -99,6 +112,57 @@ def test_sampling_plays_no_part() -> None:
     assert [HashingEngine(INFO).forward_batch(prefill(seed)).next_tokens() for seed in (0, 1)] == [
         HashingEngine(INFO).expected_tokens(PROMPT, 1)
     ] * 2
+
+
+def penalized(known: Sequence[tuple[int, int, int]] = ()) -> Penalties:
+    """Of row 0, whose answer begins behind PROMPT."""
+    factor = np.array([0.5], np.float32)
+    row, begin = np.zeros(1, np.int64), np.full(1, len(PROMPT), np.int32)
+    return Penalties(row, begin, factor, factor * 2, *np.array(known, np.int32).reshape(-1, 3).T)
+
+
+def test_penalties_make_a_token_depend_on_what_was_generated() -> None:
+    engine = HashingEngine(INFO)
+    expected = engine.expected_tokens(PROMPT, 4, penalties=(0.5, 1.0))
+    first = make_batch("prefill", [(1, 0, 6)], PROMPT, [(1, 0, 5), (1, 1, 2)], penalties=penalized())
+    found = engine.forward_batch(first).next_tokens()
+    for end in (7, 8):
+        step = make_batch("decode", [(1, end - 1, end)], penalties=penalized())
+        found += engine.forward_batch(step).next_tokens()
+    assert found == expected[:3]
+    assert found != engine.expected_tokens(PROMPT, 3)
+    # In another slot, after a retraction, what the pages of the cache stand for has to be told.
+    for known, right in (((0, 6, expected[0]), (0, 7, expected[1])), True), ((), False):
+        table, own = [(0, 0, 5), (0, 1, 2), (0, 2, 3)], penalized(known)
+        again = make_batch("prefill", [(0, 8, 9)], expected[2:3], table, penalties=own)
+        engine._token_pool[0] = 0
+        assert (engine.forward_batch(again).next_tokens() == expected[3:]) is right
+
+
+def test_biases_of_one_row_change_that_row() -> None:
+    rows = [(1, 0, 6), (0, 0, 6)]
+    table = [(1, 0, 5), (1, 1, 2), (0, 0, 1), (0, 1, 3)]
+    biases = Biases(np.ones(2, np.int64), np.array([7, 3]), np.array([1, -2], np.float32))
+    engine = HashingEngine(INFO)
+    found = engine.forward_batch(make_batch("prefill", rows, PROMPT * 2, table, biases=biases)).next_tokens()
+    [plain], [bent] = (engine.expected_tokens(PROMPT, 1, biases=own) for own in ({}, {3: -2.0, 7: 1.0}))
+    assert found == [plain, bent]
+    assert plain != bent
+
+
+def test_the_token_that_comes_without_any_is_the_likeliest() -> None:
+    wanted = LogprobRows(np.array([0]), 3)
+    biases = Biases(np.zeros(1, np.int64), np.array([7]), np.array([1], np.float32))
+    table = [(1, 0, 5), (1, 1, 2)]
+    for own in (None, biases):
+        engine = HashingEngine(INFO, lag=True)
+        step = engine.forward_batch(
+            make_batch("prefill", [(1, 0, 6)], PROMPT, table, logprobs=wanted, biases=own)
+        )
+        found, [likeliest], [token] = step.logprobs(), engine.expected_tokens(PROMPT, 1), step.next_tokens()
+        assert found.top_tokens.tolist() == [[(likeliest + rank) % INFO.vocab_size for rank in range(3)]]
+        assert found.top_logprobs.tolist() == [[-RARER, -2 * RARER, -3 * RARER]]
+        assert found.chosen.tolist() == [-RARER * (1 + (token - likeliest) % INFO.vocab_size)]
 
 
 def test_the_output_is_the_same_on_every_machine() -> None:
