@@ -50,7 +50,7 @@ MAY_KNOW: dict[str, set[str]] = {
     # One place puts the components together, for processes and for a play alike.
     "server.build": PLAIN | {"tokenizer", "scheduler", "server", "gaps"},
     "server.scheduler_process": PLAIN
-    | {"distributed.seat", "engine", "recording", "tokenizer", "server", "server.build"},
+    | {"distributed.seat", "engine", "recording", "scheduler", "tokenizer", "server", "server.build"},
     "server.nodes": {"distributed.seat", "server", "server.config", "server.scheduler_process"},
     "server.api_process": PLAIN | {"recording", "server", "server.build"},
     "server.launch": PLAIN

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator
 
-from ..server.frontend import FrontendManager, Reply
+from ..server.backlog import Reply
+from ..server.frontend import FrontendManager
 
 
 class EarlyBreak(FrontendManager):

@@ -4,7 +4,7 @@ Both carry the same bytes behind the same four interfaces (``base``), so a
 component cannot tell which it is bound to.
 """
 
-from .base import AsyncPull, AsyncPush, LinkObserver, NoObserver, SyncPull, SyncPush
+from .base import AsyncPull, AsyncPush, LinkObserver, NoObserver, Observers, SyncPull, SyncPush
 from .memory import MemoryAsyncPull, MemoryAsyncPush, MemoryChannel, MemoryPull, MemoryPush
 
 __all__ = [
@@ -17,6 +17,7 @@ __all__ = [
     "MemoryPull",
     "MemoryPush",
     "NoObserver",
+    "Observers",
     "SyncPull",
     "SyncPush",
 ]

@@ -62,6 +62,21 @@ class AsyncPull(Protocol):
     def close(self) -> None: ...
 
 
+class Observers:
+    """Several who watch the same link, told in their order."""
+
+    def __init__(self, *observers: LinkObserver) -> None:
+        self._observers = observers
+
+    def sent(self, link: str, msg: Message) -> None:
+        for observer in self._observers:
+            observer.sent(link, msg)
+
+    def received(self, link: str, msgs: list[Single]) -> None:
+        for observer in self._observers:
+            observer.received(link, msgs)
+
+
 class NoObserver:
     """Watches nothing."""
 

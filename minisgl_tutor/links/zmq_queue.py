@@ -8,6 +8,7 @@ end is given up after ``LINGER_MS``.
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 import zmq
@@ -46,11 +47,14 @@ class ZmqPushQueue:
 
 
 class ZmqPullQueue:
+    """``busy_since`` is the monotonic time at which a ``drain`` last returned; None within one that waits."""
+
     def __init__(
         self, address: str, name: str, observer: LinkObserver | None = None, relay: Relay = no_relay
     ) -> None:
         self._name = name
         self._relay = relay
+        self.busy_since: float | None = None
         self._observer = observer or NoObserver()
         self._socket: zmq.Socket[bytes] = zmq.Context.instance().socket(zmq.PULL)
         configure(self._socket)
@@ -58,6 +62,7 @@ class ZmqPullQueue:
 
     def drain(self, blocking: bool) -> list[Single]:
         while True:
+            self.busy_since = None
             frames = [self._socket.recv()] if blocking else []
             while True:
                 try:
@@ -69,6 +74,7 @@ class ZmqPullQueue:
                 self._observer.received(self._name, msgs)
             if msgs or not blocking:
                 self._relay(frames)
+                self.busy_since = time.monotonic()
                 return msgs
 
     def close(self) -> None:

@@ -1,8 +1,10 @@
 """The parent process: runs the API server itself, watches the workers, ends everything together (C2.5).
 
-A stop, by SIGINT, SIGTERM or SIGHUP, and the death of a worker take the same way out:
-the port closes, every open request gets an error, connections have ``GRACE_S``
-seconds to take it, then the workers end. A second signal cuts that short.
+A stop, by SIGINT or SIGHUP, and the death of a worker take the same way out: the
+port closes, every open request gets an error, connections have ``GRACE_S`` seconds
+to take it, then the workers end. Before a SIGTERM takes that way, what runs has
+``shutdown_timeout`` to end by itself, while nothing new is taken. A second signal
+cuts all that short.
 """
 
 from __future__ import annotations
@@ -15,11 +17,13 @@ import socket
 import sys
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager, suppress
+from math import ceil
 
 import uvicorn
-from fastapi import FastAPI
 from setproctitle import setproctitle
+from starlette.types import ASGIApp
 
+from ..links import Observers
 from ..links.zmq_queue import ZmqAsyncPullQueue, ZmqAsyncPushQueue
 from ..recording.recorder import RecordFile, RecordingApp, RecordTarget, message_log
 from .addresses import Addresses
@@ -27,11 +31,14 @@ from .announce import progress, ready_line, record_line, usage
 from .api_server import create_app, fresh_stamp
 from .build import build_frontend
 from .children import Children, how_it_ended
-from .config import ServerArgs
+from .config import Limits, ServerArgs
 from .files import allow_files
 from .frontend import FrontendManager
+from .ledger import Ledger
+from .operations import Operations
 from .port import bind_port, listen, url_of
 from .signals import StopSignals
+from .watch import Pulses
 from .worker import Worker
 
 PARENT_NAME = "minisgl-api-server"
@@ -71,16 +78,18 @@ def run_api_server(
     ):
         addresses = Addresses.within(children.directory, server_args.num_tokenizer)
         start_subprocess(children, addresses)
+        ledger = Ledger()
         state = build_frontend(
             server_args,
-            [ZmqAsyncPushQueue(address, "tokenizer") for address in addresses.tokenizers],
-            ZmqAsyncPullQueue(addresses.frontend, "frontend", message_log(record, "api")),
+            [ZmqAsyncPushQueue(address, "tokenizer", ledger) for address in addresses.tokenizers],
+            ZmqAsyncPullQueue(addresses.frontend, "frontend", Observers(ledger, message_log(record, "api"))),
         )
         interrupt = _wait_ready(children, signals)
         if interrupt is not None:
             return 128 + interrupt
         url, model = url_of(sock), server_args.served_model
-        app = _build_app(state, model, record)
+        pulses = Pulses(children.beats, server_args.limits)
+        operations = _build(server_args, state, ledger, pulses, record)
         lines, shell = [ready_line(url, model)], []
         if server_args.record is not None:
             lines.append(record_line(server_args.record))
@@ -88,7 +97,7 @@ def run_api_server(
             lines.append(usage(url, model, program))
         else:
             shell = [sys.executable, "-m", "minisgl_tutor", "chat", "--url", url]
-        return asyncio.run(ApiProcess(app, state, children, signals, "\n".join(lines), shell).serve(sock))
+        return asyncio.run(ApiProcess(operations, state, children, signals, "\n".join(lines), shell).serve(sock))
 
 
 def _wait_ready(children: Children, signals: StopSignals) -> signal.Signals | None:
@@ -103,13 +112,15 @@ def _wait_ready(children: Children, signals: StopSignals) -> signal.Signals | No
         return children.wait_ready(signals, tell)
 
 
-def _build_app(state: FrontendManager, model: str, record: RecordTarget | None) -> FastAPI | RecordingApp:
-    app = create_app(state, model)
+def _build(
+    args: ServerArgs, state: FrontendManager, ledger: Ledger, pulses: Pulses, record: RecordTarget | None
+) -> Operations:
+    app = create_app(state, args.served_model, limits=args.limits)
     if record is None:
-        return app
+        return Operations(args, state, app, app, ledger, pulses)
     recorded = RecordingApp(app, RecordFile(record))
     app.state.stamp = recorded.stamp(fresh_stamp)
-    return recorded
+    return Operations(args, state, app, recorded, ledger, pulses)
 
 
 class ApiProcess:
@@ -122,7 +133,7 @@ class ApiProcess:
 
     def __init__(
         self,
-        app: FastAPI | RecordingApp,
+        operations: Operations,
         state: FrontendManager,
         children: Children,
         signals: StopSignals,
@@ -135,7 +146,10 @@ class ApiProcess:
         self._greeting = greeting
         self._shell = shell
         self._status = 0
-        self._http = _Uvicorn(app)
+        self._operations = operations
+        self._http = _Uvicorn(operations.asgi, operations.limits)
+        self._draining: asyncio.Task[None] | None = None
+        operations.connections = lambda: self._http.server_state.connections
 
     async def serve(self, sock: socket.socket) -> int:
         """Serves on a bound socket.
@@ -153,11 +167,16 @@ class ApiProcess:
         loop.add_reader(self._signals.fileno(), self._on_signal, serving)
         for sentinel, worker in self._children.sentinels.items():
             loop.add_reader(sentinel, self._on_death, sentinel, worker, serving)
-        greeting = asyncio.create_task(self._greet(), name="greeting")
+        others = [
+            asyncio.create_task(self._greet(), name="greeting"),
+            asyncio.create_task(self._operations.watch(), name="watch"),
+        ]
         with suppress(asyncio.CancelledError):
             await serving
-        greeting.cancel()
-        await asyncio.gather(greeting, return_exceptions=True)
+        for task in [*others, self._draining]:
+            if task is not None:
+                task.cancel()
+                await asyncio.gather(task, return_exceptions=True)
         await self._state.close()
         return self._status
 
@@ -165,12 +184,22 @@ class ApiProcess:
         for number in self._signals.take():
             if self._shell and number == signal.SIGINT:
                 continue
-            if self._http.should_exit:
+            if self._draining or self._http.should_exit:
                 self._status = 128 + number
                 self._children.kill()
                 serving.cancel()
+            elif number == signal.SIGTERM:
+                self._draining = asyncio.create_task(self._drain(), name="drain")
             else:
                 self._stop(STOPPING)
+
+    async def _drain(self) -> None:
+        """Lets what runs come to its end, for a while, and then stops."""
+        self._operations.admission.close(STOPPING)
+        with suppress(TimeoutError):
+            async with asyncio.timeout(self._operations.limits.shutdown_timeout):
+                await self._operations.admission.empty()
+        self._stop(STOPPING)
 
     def _on_death(self, sentinel: int, worker: Worker, serving: asyncio.Task[None]) -> None:
         asyncio.get_running_loop().remove_reader(sentinel)
@@ -178,6 +207,9 @@ class ApiProcess:
         if self._http.should_exit:
             return
         ending = f"{worker.name} {how_it_ended(worker)}"
+        if self._draining and worker.exitcode == -signal.SIGTERM:
+            self._stop(STOPPING)  # a signal to all processes: nothing can come to its end
+            return
         logger.critical("%s; the server ends", ending)
         self._status = 1
         self._stop(f"a part of the server is gone: {ending}")
@@ -207,8 +239,16 @@ class ApiProcess:
 class _Uvicorn(uvicorn.Server):
     """uvicorn without its own handling of signals. ``opened`` is set once clients are served."""
 
-    def __init__(self, app: FastAPI | RecordingApp) -> None:
-        super().__init__(uvicorn.Config(app, log_config=None, ws="none", timeout_graceful_shutdown=GRACE_S))
+    def __init__(self, app: ASGIApp, limits: Limits) -> None:
+        config = uvicorn.Config(
+            app,
+            log_config=None,
+            access_log=False,
+            ws="none",
+            timeout_keep_alive=ceil(limits.idle_timeout),
+            timeout_graceful_shutdown=GRACE_S,
+        )
+        super().__init__(config)
         self.opened = asyncio.Event()
         self.servers = []
 

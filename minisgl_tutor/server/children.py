@@ -13,6 +13,7 @@ from typing import Any
 
 from .addresses import choose_directory, make_directory, remove_directory
 from .errors import StartError
+from .pulse import Pulse
 from .signals import StopSignals
 from .worker import (
     FAILED,
@@ -43,6 +44,8 @@ class Children:
         self._workers: list[Worker] = []
         self._reports: dict[Connection, Worker] = {}
         self._awaited: set[Worker] = set()
+        self.beats: dict[str, Connection] = {}
+        """Where each worker's signs of life come in."""
 
     @property
     def names(self) -> list[str]:
@@ -65,7 +68,9 @@ class Children:
     def _start(self, name: str, report_by: type[Reporter], target: Callable[..., None], *args: Any) -> Worker:
         reports, pipe = Pipe(duplex=False)
         reporter = report_by(pipe)
-        worker = Worker(name, target, args, reporter, self.directory, self._log_level)
+        beats, beat_pipe = Pipe(duplex=False)
+        pulse = Pulse(beat_pipe)
+        worker = Worker(name, target, args, reporter, pulse, self.directory, self._log_level)
         # The tracker that multiprocessing keeps unblocks signals when it starts, so it starts first.
         resource_tracker.ensure_running()
         # Blocked across the start, a Ctrl+C cannot hit a child before it has learnt to ignore it.
@@ -75,9 +80,11 @@ class Children:
         finally:
             signal.pthread_sigmask(signal.SIG_SETMASK, before)
         reporter.close()
+        pulse.close()
         make_directory(self.directory)
         self._workers.append(worker)
         self._reports[reports] = worker
+        self.beats[name] = beats
         return worker
 
     def wait_ready(
@@ -135,7 +142,7 @@ class Children:
                 logger.warning("%s did not end in %g s and is killed", worker.name, END_TIMEOUT_S)
                 worker.kill()
                 worker.join()
-        for pipe in self._reports:
+        for pipe in [*self._reports, *self.beats.values()]:
             pipe.close()
         remove_directory(self.directory)
 

@@ -10,8 +10,7 @@ from starlette.responses import Response
 from ..message import ErrorReply
 from .frontend import FrontendManager
 from .protocol import error_body, to_json
-
-OK = "ok"
+from .watch import OK
 
 Workers = Callable[[], dict[str, str]]
 """Each worker's name, and ``OK`` or what is wrong with it."""
@@ -32,7 +31,7 @@ async def health(request: Request) -> Response:
     ill = [f"{name} {condition}" for name, condition in workers.items() if condition != OK]
     failure = state.failure
     if failure is None and ill:
-        failure = ErrorReply(uid=-1, message="; ".join(ill), status=503, code="worker_not_responding")
+        failure = ErrorReply(uid=-1, message="; ".join(ill), status=503, code="not_healthy")
     told = {"workers": workers} if workers else {}
     if failure is not None:
         return _json({**error_body(failure), **told}, failure.status)

@@ -8,7 +8,6 @@ LINE = "%(asctime)s %(levelname)s %(processName)s: %(message)s"
 
 
 def configure_logging(level: str) -> None:
-    """Logs to stderr from ``level`` on; libraries from WARNING on, but for the access log."""
+    """Logs to stderr from ``level`` on; libraries from WARNING on."""
     logging.basicConfig(level=logging.WARNING, format=LINE, datefmt="%H:%M:%S", force=True)
-    for name in ("minisgl_tutor", "uvicorn.access"):
-        logging.getLogger(name).setLevel(level.upper())
+    logging.getLogger("minisgl_tutor").setLevel(level.upper())

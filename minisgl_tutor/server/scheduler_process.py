@@ -11,6 +11,7 @@ import os
 import secrets
 import socket
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -22,6 +23,7 @@ from ..links.relay import NoPush, ZmqRelay, ZmqRelayedPull
 from ..links.zmq_queue import ZmqPullQueue, ZmqPushQueue
 from ..recording import VERSION, Header
 from ..recording.recorder import RecordFile, RecordingEngine, RecordingObserver, RecordTarget, message_log
+from ..scheduler.gauges import gauges
 from .addresses import Addresses
 from .build import build_scheduler
 from .config import ServerArgs
@@ -60,15 +62,16 @@ def run_scheduler(
         file = RecordFile(record)
         file.write(_header(args, engine.info, eos_token_ids))
         engine, observer = RecordingEngine(engine, file), RecordingObserver(file, observer)
+    pull = ZmqPullQueue(addresses.scheduler, "scheduler", observer, _lead(group))
     scheduler = build_scheduler(
         args,
         engine,
         eos_token_ids,
-        ZmqPullQueue(addresses.scheduler, "scheduler", observer, _lead(group)),
+        pull,
         ZmqPushQueue(addresses.detokenizer, "detokenizer"),
     )
     _wait_for_all(group)
-    ready()
+    ready(held=scheduler.held, gauges=partial(gauges, scheduler), busy_since=lambda: pull.busy_since)
     scheduler.run_forever()
 
 

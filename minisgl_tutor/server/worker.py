@@ -21,6 +21,7 @@ from setproctitle import setproctitle
 
 from .addresses import make_directory, remove_directory
 from .logs import configure_logging
+from .pulse import Pulse
 
 READY = b"ready"
 FAILED = b"failed "
@@ -29,8 +30,8 @@ LEFT_TO_PARENT = {signal.SIGINT, signal.SIGHUP}
 
 logger = logging.getLogger(__name__)
 
-Ready = Callable[[], None]
-"""Called by a worker's target once it can take messages."""
+Ready = Callable[..., None]
+"""Called by a worker's target once it can take messages; takes what ``Pulse.start`` does."""
 
 
 class Reporter:
@@ -59,6 +60,18 @@ class SilentReporter(Reporter):
         self.is_ready = True
 
 
+class Readiness:
+    """A ``Ready``: the worker's heart begins to beat, and its parent is told."""
+
+    def __init__(self, reporter: Reporter, pulse: Pulse) -> None:
+        self._reporter = reporter
+        self._pulse = pulse
+
+    def __call__(self, **watched: Callable[[], Any]) -> None:
+        self._pulse.start(**watched)
+        self._reporter.ready()
+
+
 class Worker(SpawnProcess):
     """A spawned process that runs ``target(*args, ready)``, named alike in Python and in ``ps`` (C2.13).
 
@@ -74,10 +87,11 @@ class Worker(SpawnProcess):
         target: Callable[..., None],
         args: tuple[Any, ...],
         reporter: Reporter,
+        pulse: Pulse,
         directory: Path,
         log_level: str,
     ) -> None:
-        super().__init__(name=name, target=target, args=(*args, reporter.ready))
+        super().__init__(name=name, target=target, args=(*args, Readiness(reporter, pulse)))
         self._reporter = reporter
         self._directory = directory
         self._log_level = log_level

@@ -123,22 +123,23 @@ def tokenize_worker(
     model_path: str,
     build: BuildWorker,
     observe: Callable[[], LinkObserver],
-    ready: Callable[[], None],
+    ready: Callable[..., None],
 ) -> None:
     """A tokenizer or detokenizer process (C2.15): receives at ``recv_address`` until it is killed.
 
     ``build`` makes the worker, of the classes that the whole server is made of;
     ``observe`` makes who watches its incoming link.
-    ``ready`` is called once messages can be taken.
+    ``ready`` is called once messages can be taken, with what shows how the worker is.
 
     Raises:
         TokenizerNotFound: ``model_path`` has no tokenizer that can be read.
     """
+    pull = ZmqPullQueue(recv_address, "tokenizer", observe())
     worker = build(
         load_tokenizer(model_path),
-        ZmqPullQueue(recv_address, "tokenizer", observe()),
+        pull,
         ZmqPushQueue(backend_address, "scheduler"),
         ZmqPushQueue(frontend_address, "frontend"),
     )
-    ready()
+    ready(held=worker.held, busy_since=lambda: pull.busy_since)
     worker.run_forever()

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import multiprocessing
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from tokenizers import Tokenizer as LibraryTokenizer
 
@@ -16,6 +18,17 @@ from minisgl_tutor.server.config import ServerArgs
 from minisgl_tutor.tokenizer.server import tokenize_worker
 
 
+@dataclass
+class Tell:
+    """A ``ready`` that sets an event."""
+
+    event: Any
+
+    def __call__(self, **watched: object) -> None:
+        assert set(watched) == {"held", "busy_since"}
+        self.event.set()
+
+
 def test_a_process_does_both_jobs(byte_library: LibraryTokenizer, tmp_path: Path) -> None:
     byte_library.save(str(tmp_path / "tokenizer.json"))
     inbox, backend, frontend = (f"ipc://{tmp_path / name}" for name in ("inbox", "backend", "frontend"))
@@ -25,7 +38,8 @@ def test_a_process_does_both_jobs(byte_library: LibraryTokenizer, tmp_path: Path
     ready = context.Event()
     build = partial(build_tokenize_worker, ServerArgs())
     process = context.Process(
-        target=tokenize_worker, args=(inbox, backend, frontend, str(tmp_path), build, NoObserver, ready.set)
+        target=tokenize_worker,
+        args=(inbox, backend, frontend, str(tmp_path), build, NoObserver, Tell(ready)),
     )
     process.start()
     try:

@@ -1,6 +1,6 @@
 """A server with real processes, links and HTTP, but workers that only talk. A program for the launch tests.
 
-    python fake_server.py PORT TOKENIZERS [WORKER=FAULT ...]
+    python fake_server.py PORT TOKENIZERS [WORKER=FAULT ...] [LIMIT=SECONDS ...]
 
 Its tokenizers answer by themselves: a prompt of digits gets so many words,
 ``flood`` one piece that no socket's buffer can hold and no end, any other
@@ -14,12 +14,13 @@ import os
 import signal
 import sys
 import time
+from dataclasses import fields, replace
 
 from minisgl_tutor.links.zmq_queue import ZmqPullQueue, ZmqPushQueue
 from minisgl_tutor.message import AbortMsg, TokenizeMsg, UserReply
 from minisgl_tutor.server.addresses import Addresses
 from minisgl_tutor.server.children import Children
-from minisgl_tutor.server.config import ServerArgs
+from minisgl_tutor.server.config import Limits, ServerArgs
 from minisgl_tutor.server.errors import StartError
 from minisgl_tutor.server.worker import Ready
 
@@ -82,8 +83,12 @@ def main(port: int, num_tokenizer: int, faults: dict[str, str]) -> int:
             children.start(name, talking_worker, faults.get(name, ""), address, addresses.frontend)
 
     configure_logging("info")
+    given = {field.name: float(faults[field.name]) for field in fields(Limits) if field.name in faults}
+    limits = replace(Limits(), shutdown_timeout=0, **given)
     try:
-        return run_api_server(ServerArgs(port=port, num_tokenizer=num_tokenizer), start_subprocess)
+        return run_api_server(
+            ServerArgs(port=port, num_tokenizer=num_tokenizer, limits=limits), start_subprocess
+        )
     except StartError as error:
         print(f"Error: {error}", file=sys.stderr)
         return 1
