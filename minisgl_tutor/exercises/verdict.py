@@ -12,6 +12,8 @@ from enum import IntEnum
 from itertools import groupby
 from typing import Any
 
+from rich.cells import cell_len, set_cell_size
+
 from .sentences import Teller
 
 
@@ -136,7 +138,9 @@ class Report:
         )
 
     def _rows(self, rows: list[tuple[str, str]]) -> list[str]:
-        return [f"  {self._say(name):<10} {text}" for name, text in rows]
+        names = [self._say(name) for name, _ in rows]
+        width = max(10, *map(cell_len, names))
+        return [f"  {set_cell_size(name, width)} {text}" for name, (_, text) in zip(names, rows, strict=True)]
 
     def _printed(self, printed: str, most: int = 12) -> list[str]:
         if not printed.strip():

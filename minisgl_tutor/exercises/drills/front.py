@@ -1,0 +1,47 @@
+"""A front end alone: a reader's class on ``FrontendManager``, whose replies a drill files by hand."""
+
+from __future__ import annotations
+
+import asyncio
+
+from ...links import MemoryAsyncPull, MemoryChannel
+from ...message import Message, UserReply
+from ...server.frontend import FrontendManager
+
+PATIENCE_S = 60.0
+"""Virtual seconds after which a consumer that has not ended is left alone."""
+
+
+class SentBox:
+    """The front end's link to its one tokenizer: keeps what was sent, and when (in virtual microseconds)."""
+
+    def __init__(self) -> None:
+        self.sent: list[tuple[int, Message]] = []
+
+    async def put(self, msg: Message) -> None:
+        self.put_nowait(msg)
+
+    def put_nowait(self, msg: Message) -> None:
+        self.sent.append((round(asyncio.get_running_loop().time() * 1e6), msg))
+
+    def close(self) -> None:
+        """Nothing is open."""
+
+
+class Front:
+    """One front end with its two links in memory. ``inbox`` is where replies come in."""
+
+    def __init__(self, cls: type[FrontendManager]) -> None:
+        self.box = SentBox()
+        self.inbox = MemoryChannel(">api")
+        self.frontend = cls([self.box], MemoryAsyncPull(self.inbox))
+
+
+def reply(uid: int, text: str, finished: bool = False) -> UserReply:
+    """A reply with this text, the last one if ``finished``."""
+    return UserReply(
+        uid=uid,
+        incremental_output=text,
+        finished=finished,
+        finish_reason="length" if finished else None,
+    )
