@@ -30,6 +30,7 @@ MAY_KNOW: dict[str, set[str]] = {
     "server.config": set(),
     "links": {"message"},
     "recording": {"message", "links", "engine.base"},
+    "profiling": {"message", "links", "engine.base"},
     "tokenizer": {"message", "links", "server.config", "resources"},
     "scheduler": {"message", "links", "engine.base", "server.config"},
     "engine.hashing": {"engine.base"},
@@ -44,13 +45,15 @@ MAY_KNOW: dict[str, set[str]] = {
     "models": MODEL | {"attention", "distributed", "progress", "resources"},
     "engine": PLAIN
     | MODEL
-    | {"engine.kv_cache", "attention", "distributed", "distributed.seat", "models", "progress"},
+    | {"engine.kv_cache", "attention", "distributed", "distributed.seat", "models", "profiling", "progress"},
     "server": {"message", "links", "server.config", "resources"},
     "gaps": {"message", "links", "tokenizer", "scheduler", "server"},
     # One place puts the components together, for processes and for a play alike.
     "server.build": PLAIN | {"tokenizer", "scheduler", "server", "gaps"},
+    "server.profiled": PLAIN | {"engine", "profiling", "server"},
     "server.scheduler_process": PLAIN
-    | {"distributed.seat", "engine", "recording", "scheduler", "tokenizer", "server", "server.build"},
+    | {"distributed.seat", "engine", "recording", "tokenizer", "server", "server.build"}
+    | {"server.profiled"},
     "server.nodes": {"distributed.seat", "server", "server.config", "server.scheduler_process"},
     "server.api_process": PLAIN | {"recording", "server", "server.build"},
     "server.launch": PLAIN
@@ -64,7 +67,7 @@ MAY_KNOW: dict[str, set[str]] = {
     "exercises": PLAY | {"trace", "views", "scheduler"},
     "cli": PLAY
     | MODEL
-    | {"server.launch", "models", "engine", "llm", "bench", "trace", "views", "exercises"},
+    | {"server.launch", "models", "engine", "llm", "bench", "profiling", "trace", "views", "exercises"},
     "__main__": {"cli"},
 }
 

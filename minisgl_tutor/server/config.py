@@ -75,9 +75,11 @@ class ServerArgs:
     ``memory_ratio`` is the part of the memory that weights and K/V pool may take, and
     decode steps of up to ``cuda_graph_max_bs`` requests are captured, 0 for none.
     ``record`` names a file that the run is recorded to, with every
-    message if ``record_messages`` says so. ``step_ms`` slows a step of the model
+    message if ``record_messages`` says so. ``profile`` names a file for an account of what
+    the scheduler does when, and ``torch_profile`` a directory for torch's trace of some
+    steps. ``step_ms`` slows a step of the model
     down to that many milliseconds. ``tp`` ranks share the model, each with a process, and
-    with ``device`` "cuda" a GPU, of its own.
+    with ``device`` "cuda" a GPU, of its own; ``all_reduce`` "nccl" keeps to NCCL for all sums over them.
     """
 
     model: str | None = None
@@ -87,6 +89,7 @@ class ServerArgs:
     num_tokenizer: int = 1
     device: str = "cpu"
     tp: int = 1
+    all_reduce: Literal["auto", "nccl"] = "auto"
     attn: str = "auto"
     dtype: Literal["bfloat16", "float16", "float32"] = "bfloat16"
     kv_cache_dtype: Literal["auto", "fp8"] = "auto"
@@ -107,6 +110,8 @@ class ServerArgs:
     gaps: tuple[str, ...] = ()
     record: str | None = None
     record_messages: bool = False
+    profile: str | None = None
+    torch_profile: str | None = None
     step_ms: int = 0
     log_level: Literal["debug", "info", "warning", "error"] = "info"
 
