@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Awaitable, Generator
+from typing import Any, Generic, TypeVar
 
 from ...links import MemoryAsyncPull, MemoryChannel
 from ...message import Message, UserReply
 from ...server.frontend import FrontendManager
+
+T = TypeVar("T")
 
 PATIENCE_S = 60.0
 """Virtual seconds after which a consumer that has not ended is left alone."""
@@ -45,3 +49,25 @@ def reply(uid: int, text: str, finished: bool = False) -> UserReply:
         finished=finished,
         finish_reason="length" if finished else None,
     )
+
+
+class Counted(Generic[T]):
+    """An awaitable that counts how often it was resumed, over all that share ``tally``."""
+
+    def __init__(self, awaitable: Awaitable[T], tally: list[int]) -> None:
+        self._awaitable = awaitable
+        self._tally = tally
+
+    def __await__(self) -> Generator[Any, Any, T]:
+        steps = self._awaitable.__await__()
+        while True:
+            try:
+                waits_for = next(steps)
+            except StopIteration as end:
+                return end.value  # type: ignore[no-any-return]
+            try:
+                yield waits_for
+            except BaseException as error:
+                steps.throw(error)
+                raise
+            self._tally[0] += 1

@@ -1,0 +1,40 @@
+"""Every reply goes to every request.
+
+Fails: two-requests: foreign
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator
+
+from minisgl_tutor.server.frontend import FrontendManager, Reply
+
+
+class MyFrontendManager(FrontendManager):
+    def new_user(self) -> int:
+        uid = self.uid_counter
+        self.uid_counter += 1
+        self.unanswered.add(uid)
+        self.ack_map[uid] = []
+        self.event_map[uid] = asyncio.Event()
+        return uid
+
+    def file_reply(self, reply: Reply) -> None:
+        for replies in self.ack_map.values():
+            replies.append(reply)
+        if reply.finished:
+            self.unanswered.discard(reply.uid)
+        for event in self.event_map.values():
+            event.set()
+
+    async def wait_for_ack(self, uid: int) -> AsyncGenerator[Reply, None]:
+        event = self.event_map[uid]
+        while True:
+            await event.wait()
+            event.clear()
+            pending, self.ack_map[uid] = self.ack_map[uid], []
+            for ack in pending:
+                yield ack
+                if ack.finished:
+                    return
