@@ -11,13 +11,13 @@ from ..profiling.chrome import ProfileError, finish, read_spans
 
 VIEWER = "https://ui.perfetto.dev"
 EXPLAINED = {
-    "receive": "take messages in while steps run",
-    "schedule": "choose who is in the next step",
+    "receive": "take messages in",
+    "schedule": "choose the next step",
     "plan": "prepare attention",
-    "launch": "hand the step to the engine; on a CPU, compute it",
-    "wait": "until the engine has computed it",
-    "postprocess": "take tokens in, see who is finished",
-    "send": "replies to the detokenizer",
+    "launch": "hand the step over",
+    "wait": "for the engine",
+    "postprocess": "take tokens in",
+    "send": "let replies go",
 }
 
 
@@ -69,7 +69,5 @@ def _sentences(found: Account) -> list[str]:
             "engine computed."
         )
     else:
-        lines.append(
-            "None of the work hid behind the engine: on a CPU a step has run when its launch is over."
-        )
+        lines.append("No work hid behind the engine: on a CPU, it computes a step within the launch.")
     return lines
