@@ -84,9 +84,11 @@ def measure(
 
 
 def floor_seconds(
-    config: ModelConfig, workload: Workload, budget: int, bandwidth: float, flops: float
+    config: ModelConfig, workload: Workload, budget: int, bandwidth: float, flops: float, kv_number: int = 2
 ) -> float:
     """The least time that the workload can take in bfloat16, if all sequences run at once.
+
+    A number in the K/V cache takes ``kv_number`` bytes. The model has no experts.
 
     A decode step reads all matrices once, and each running sequence's K and V; it
     writes K and V of one token each. Prefill is bound by its FLOPs. Scores and
@@ -96,7 +98,8 @@ def floor_seconds(
     layer = width * (heads_dim + 2 * config.num_kv_heads * config.head_dim)
     layer += heads_dim * width + 3 * width * config.intermediate_size
     body, head = layer * config.num_layers, width * config.vocab_size
-    weights, kv_token = 2 * (body + head), 4 * config.num_kv_heads * config.head_dim * config.num_layers
+    weights = 2 * (body + head)
+    kv_token = 2 * kv_number * config.num_kv_heads * config.head_dim * config.num_layers
     pairs = list(zip(workload.inputs, workload.outputs, strict=True))
     seconds = 0.0
     for step in range(max(workload.outputs) - 1):
@@ -141,8 +144,9 @@ def report(
     peer = PEERS.get((config.hidden_size, config.num_layers)) if gpu == "NVIDIA H200" else None
     if peer and sum(workload.outputs) == 133_966:
         result["ratio_to_peer"] = round(median / peer, 3)
-    if gpu in CEILINGS and options["dtype"] == "bfloat16":
-        floor = floor_seconds(config, workload, options["prefill_budget"], *CEILINGS[gpu])
+    if gpu in CEILINGS and options["dtype"] == "bfloat16" and config.experts is None:
+        number = 1 if options["kv_cache_dtype"] == "fp8" else 2
+        floor = floor_seconds(config, workload, options["prefill_budget"], *CEILINGS[gpu], number)
         result["floor_tok_s"] = round(sum(workload.outputs) / floor, 1)
         result["ratio_to_floor"] = round(median * floor / sum(workload.outputs), 3)
     return result

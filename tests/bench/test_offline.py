@@ -52,6 +52,8 @@ def test_the_floor_of_one_sequence_by_hand() -> None:
     moved = 2 * weights + (2 + 1 + 3 + 1) * kv_token + weights + 1 * kv_token
     floor = floor_seconds(config, Workload([1], [3]), budget=100, bandwidth=1.0, flops=1e12)
     assert floor == pytest.approx(moved)
+    halved = floor_seconds(config, Workload([1], [3]), 100, bandwidth=1.0, flops=1e12, kv_number=1)
+    assert halved == pytest.approx(3 * weights + (moved - 3 * weights) / 2)
 
 
 def test_speed_is_tokens_by_time() -> None:
