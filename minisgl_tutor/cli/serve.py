@@ -2,58 +2,45 @@
 
 from __future__ import annotations
 
-import shlex
-from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
 import typer
 
-from ..gaps.registry import UnknownGap, resolve
-from ..server.config import SchedulerConfig, ServerArgs
+from ..server.config import Limits, SchedulerConfig, ServerArgs
 from .fail import fail
 from .install import need_engine
 from .program import program
-
-MODEL = "Model"
-SCHEDULER = "Scheduler and memory"
-STUDY = "Looking inside"
-
-LARGEST = 2**31 - 1
-"""Of any size or seed: what a table of 32-bit numbers, and every recording, can hold."""
-
-
-class Dtype(StrEnum):
-    bfloat16 = "bfloat16"
-    float16 = "float16"
-    float32 = "float32"
-
-
-class KVCacheDtype(StrEnum):
-    auto = "auto"
-    fp8 = "fp8"
-
-
-class ModelSource(StrEnum):
-    huggingface = "huggingface"
-    modelscope = "modelscope"
-
-
-class Cache(StrEnum):
-    radix = "radix"
-    naive = "naive"
-
-
-class Admission(StrEnum):
-    optimistic = "optimistic"
-    reserve = "reserve"
-
-
-class LogLevel(StrEnum):
-    debug = "debug"
-    info = "info"
-    warning = "warning"
-    error = "error"
+from .serve_checks import known_gaps, say_end, writable
+from .serve_checks import log_level as effective_level
+from .serve_options import (
+    LARGEST,
+    MODEL,
+    SCHEDULER,
+    STUDY,
+    Admission,
+    AllowOrigin,
+    AllReduce,
+    ApiKey,
+    BacklogBytes,
+    BacklogLimit,
+    BodyTimeout,
+    Cache,
+    Dtype,
+    FirstTokenTimeout,
+    HungAfter,
+    IdleTimeout,
+    KVCacheDtype,
+    LogLevel,
+    MaxBodyBytes,
+    MaxPromptChars,
+    MaxWaiting,
+    ModelSource,
+    RequestTimeout,
+    ShutdownTimeout,
+    StuckAfter,
+    WriteTimeout,
+)
 
 
 def serve(
@@ -93,6 +80,14 @@ def serve(
             "parallelism). On several machines, start it on each with torchrun.",
         ),
     ] = 1,
+    all_reduce: Annotated[
+        AllReduce,
+        typer.Option(
+            rich_help_panel=MODEL,
+            help="How GPUs sum their results: auto reads small ones directly from each other's memory, "
+            "nccl never does.",
+        ),
+    ] = AllReduce.auto,
     dtype: Annotated[
         Dtype, typer.Option(rich_help_panel=MODEL, help="Type of weights and K/V cache.")
     ] = Dtype.bfloat16,
@@ -215,15 +210,21 @@ def serve(
             show_default="random",
         ),
     ] = None,
-    backlog_limit: Annotated[
-        int,
-        typer.Option(
-            min=1,
-            max=LARGEST,
-            rich_help_panel=SCHEDULER,
-            help="Pieces of an answer that may wait for a slow client; beyond, it gets an error.",
-        ),
-    ] = 4096,
+    api_key: ApiKey = None,
+    allow_origin: AllowOrigin = None,
+    max_body_bytes: MaxBodyBytes = Limits.max_body_bytes,
+    max_prompt_chars: MaxPromptChars = Limits.max_prompt_chars,
+    max_waiting: MaxWaiting = Limits.max_waiting,
+    backlog_limit: BacklogLimit = ServerArgs.backlog_limit,
+    backlog_bytes: BacklogBytes = ServerArgs.backlog_bytes,
+    body_timeout: BodyTimeout = Limits.body_timeout,
+    first_token_timeout: FirstTokenTimeout = Limits.first_token_timeout,
+    request_timeout: RequestTimeout = Limits.request_timeout,
+    idle_timeout: IdleTimeout = Limits.idle_timeout,
+    write_timeout: WriteTimeout = Limits.write_timeout,
+    shutdown_timeout: ShutdownTimeout = Limits.shutdown_timeout,
+    hung_after: HungAfter = Limits.hung_after,
+    stuck_after: StuckAfter = Limits.stuck_after,
     step_ms: Annotated[
         int,
         typer.Option(
@@ -251,6 +252,20 @@ def serve(
         bool,
         typer.Option("--record-messages", rich_help_panel=STUDY, help="Record every message as well."),
     ] = False,
+    profile: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            rich_help_panel=STUDY,
+            help="Write where the scheduler's time goes, for Perfetto, and a table of it at the end.",
+        ),
+    ] = None,
+    torch_profile: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR", rich_help_panel=STUDY, help="Write torch's trace of 32 steps, behind the first 16."
+        ),
+    ] = None,
     log_level: Annotated[
         LogLevel | None,
         typer.Option(
@@ -260,9 +275,10 @@ def serve(
 ) -> None:
     """Run the server: an OpenAI-style HTTP API over tokenizer, scheduler and detokenizer processes.
 
-    Ctrl+C or SIGTERM stops it within a few seconds: streams that are open get an
-    error event, and the exit status is 0. If a worker dies it stops the same way,
-    with status 1.
+    Ctrl+C stops it within a few seconds: streams that are open get an error event, and
+    the exit status is 0. SIGTERM lets what runs end first, for --shutdown-timeout. A
+    second one ends all at once, with 128 and the signal's number. If a worker dies the
+    server stops as by Ctrl+C, with status 1.
     """
     args = ServerArgs(
         model=model,
@@ -272,6 +288,7 @@ def serve(
         num_tokenizer=num_tokenizer,
         device=device,
         tp=tp,
+        all_reduce=all_reduce.value,
         dtype=dtype.value,
         kv_cache_dtype=kv_cache_dtype.value,
         dummy_weight=dummy_weight,
@@ -284,12 +301,30 @@ def serve(
         max_running_req=max_running_req,
         max_seq_len=max_seq_len,
         backlog_limit=backlog_limit,
+        backlog_bytes=backlog_bytes,
+        limits=Limits(
+            max_body_bytes=max_body_bytes,
+            body_timeout=body_timeout,
+            max_prompt_chars=max_prompt_chars,
+            max_waiting=max_waiting,
+            first_token_timeout=first_token_timeout,
+            request_timeout=request_timeout,
+            idle_timeout=idle_timeout,
+            write_timeout=write_timeout,
+            shutdown_timeout=shutdown_timeout,
+            hung_after=hung_after,
+            stuck_after=stuck_after,
+        ),
+        api_key=api_key or None,
+        allow_origins=tuple(allow_origin or ()),
         step_ms=step_ms,
         scheduler=SchedulerConfig(prefill_budget, cache.value, overlap, seed, admission.value),
-        gaps=_known_gaps(gap or []),
-        record=_writable(record),
+        gaps=known_gaps(gap or []),
+        record=writable(record, "--record"),
         record_messages=record_messages,
-        log_level=_log_level(log_level, bool(context.obj), shell),
+        profile=writable(profile, "--profile"),
+        torch_profile=None if torch_profile is None else str(torch_profile),
+        log_level=effective_level(None if log_level is None else log_level.value, bool(context.obj), shell),
     )
     need_engine("serving a model")
     from ..server.errors import StartError
@@ -299,43 +334,5 @@ def serve(
         status = launch_server(args, run_shell=shell, program=program())
     except StartError as error:
         fail(str(error), status=1)
-    _say_end(status, shell, args.record)
+    say_end(status, shell, args.record, args.profile)
     raise typer.Exit(status)
-
-
-def _say_end(status: int, shell: bool, record: str | None) -> None:
-    """On standard error, as the log is; the shell that started this shows its prompt below."""
-    if status != 1 and not shell:
-        typer.echo("\nstopped", err=True)  # below the ^C of a terminal
-    if record is not None and Path(record).is_file() and Path(record).stat().st_size:
-        typer.echo(f"{record}: play it with `{program()} trace {shlex.quote(record)}`", err=True)
-
-
-def _log_level(
-    given: LogLevel | None, verbose: bool, shell: bool
-) -> Literal["debug", "info", "warning", "error"]:
-    if verbose:
-        return "debug"
-    if given is not None:
-        return given.value
-    return "warning" if shell else "info"
-
-
-def _known_gaps(names: list[str]) -> tuple[str, ...]:
-    try:
-        return resolve(names)
-    except UnknownGap as error:
-        raise typer.BadParameter(str(error), param_hint="--gap") from None
-
-
-def _writable(file: Path | None) -> str | None:
-    if file is None:
-        return None
-    try:
-        with file.open("ab"):
-            pass
-    except OSError as error:
-        raise typer.BadParameter(
-            f"{file} cannot be written: {error.strerror}", param_hint="--record"
-        ) from None
-    return str(file)

@@ -11,7 +11,7 @@ from minisgl_tutor.cli.main import main
 from minisgl_tutor.cli.program import program
 from minisgl_tutor.gaps import REFERENCE
 from minisgl_tutor.server import launch
-from minisgl_tutor.server.config import SchedulerConfig, ServerArgs
+from minisgl_tutor.server.config import Limits, SchedulerConfig, ServerArgs
 from minisgl_tutor.server.errors import StartError
 
 
@@ -61,7 +61,10 @@ def test_every_option_reaches_the_server(launches: Launches, tmp_path: Path) -> 
         "--dummy-weight --threads 3 --page-size 1 --num-pages 9 --max-running-requests 5 --max-seq-len 99 "
         "--backlog-limit 8 --step-ms 2 --prefill-budget 64 --cache naive --admission reserve --no-overlap "
         f"--seed 11 --gap late-abort --gap early-break --record {record} --record-messages "
-        "--log-level error --shell"
+        "--log-level error --shell --backlog-bytes 7 --max-body-bytes 1 --body-timeout 2 "
+        "--max-prompt-chars 3 --max-waiting 0 --first-token-timeout 5 --request-timeout 6 --idle-timeout 7.5 "
+        "--write-timeout 8 --shutdown-timeout 0 --hung-after 10 --stuck-after 11 "
+        "--api-key sk-1 --allow-origin http://a --allow-origin http://b"
     )
     serve(*options.split())
     assert launches.args == [
@@ -79,6 +82,10 @@ def test_every_option_reaches_the_server(launches: Launches, tmp_path: Path) -> 
             max_running_req=5,
             max_seq_len=99,
             backlog_limit=8,
+            backlog_bytes=7,
+            limits=Limits(1, 2, 3, 0, 5, 6, 7.5, 8, 0, 10, 11),
+            api_key="sk-1",
+            allow_origins=("http://a", "http://b"),
             step_ms=2,
             scheduler=SchedulerConfig(
                 prefill_budget=64, cache="naive", overlap=False, seed=11, admission="reserve"
@@ -90,6 +97,17 @@ def test_every_option_reaches_the_server(launches: Launches, tmp_path: Path) -> 
         )
     ]
     assert launches.shells == [True]
+
+
+def test_the_key_may_come_from_the_environment_and_is_not_shown(
+    launches: Launches, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MINISGL_TUTOR_API_KEY", "sk-2")
+    serve()
+    monkeypatch.setenv("MINISGL_TUTOR_API_KEY", "")
+    serve()
+    assert [args.api_key for args in launches.args] == ["sk-2", None]
+    assert "sk-2" not in repr(launches.args[0])
 
 
 def test_reference_stands_for_all_gaps(launches: Launches) -> None:
@@ -124,6 +142,9 @@ def test_verbose_anywhere_means_the_debug_log(launches: Launches) -> None:
         ["--gap", "yawning"],
         ["--record", "/nowhere/at/all.jsonl"],
         ["--log-level", "poem"],
+        ["--max-waiting", "-1"],
+        ["--request-timeout", "-1"],
+        ["--api-key", "a b"],
         ["--unheard-of"],
     ],
     ids=lambda arguments: arguments[0],

@@ -1,0 +1,124 @@
+"""The options of ``serve`` that need more than a line: what they may be, and what they say of themselves."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Annotated
+
+import typer
+
+MODEL = "Model"
+SCHEDULER = "Scheduler and memory"
+STUDY = "Looking inside"
+LIMITS = "Limits"
+ACCESS = "Access"
+
+API_KEY_VARIABLE = "MINISGL_TUTOR_API_KEY"
+
+LARGEST = 2**31 - 1
+"""Of any size or seed: what a table of 32-bit numbers, and every recording, can hold."""
+
+LONGEST_S = 30 * 24 * 3600.0
+"""Of any time limit: a month, which is as good as none."""
+
+
+class Dtype(StrEnum):
+    bfloat16 = "bfloat16"
+    float16 = "float16"
+    float32 = "float32"
+
+
+class KVCacheDtype(StrEnum):
+    auto = "auto"
+    fp8 = "fp8"
+
+
+class ModelSource(StrEnum):
+    huggingface = "huggingface"
+    modelscope = "modelscope"
+
+
+class Cache(StrEnum):
+    radix = "radix"
+    naive = "naive"
+
+
+class Admission(StrEnum):
+    optimistic = "optimistic"
+    reserve = "reserve"
+
+
+class AllReduce(StrEnum):
+    auto = "auto"
+    nccl = "nccl"
+
+
+class LogLevel(StrEnum):
+    debug = "debug"
+    info = "info"
+    warning = "warning"
+    error = "error"
+
+
+def _seconds(what: str) -> typer.models.OptionInfo:
+    option: typer.models.OptionInfo = typer.Option(
+        metavar="SECONDS", min=0.0, max=LONGEST_S, rich_help_panel=LIMITS, help=what
+    )
+    return option
+
+
+def _usable_key(key: str | None) -> str | None:
+    if key and not (key.isascii() and key.isprintable() and " " not in key):
+        # No header could carry it, so nobody could ask.
+        raise typer.BadParameter("a key has ASCII letters, digits and signs alone, and no space")
+    return key
+
+
+def _count(what: str, least: int = 1) -> typer.models.OptionInfo:
+    option: typer.models.OptionInfo = typer.Option(min=least, max=LARGEST, rich_help_panel=LIMITS, help=what)
+    return option
+
+
+BacklogLimit = Annotated[
+    int, _count("Pieces of an answer that may wait for a slow client; beyond, it gets an error.")
+]
+BacklogBytes = Annotated[int, _count("Bytes of an answer that may wait for a slow client; the same.")]
+MaxBodyBytes = Annotated[int, _count("Largest body of a request; beyond, 413.")]
+MaxPromptChars = Annotated[
+    int, _count("Longest text of a request, in characters; beyond, 400. The model's context holds besides.")
+]
+MaxWaiting = Annotated[
+    int, _count("Requests that may wait while as many run as can; beyond, 429 and Retry-After.", least=0)
+]
+BodyTimeout = Annotated[float, _seconds("For a request's body to arrive; beyond, 408.")]
+FirstTokenTimeout = Annotated[
+    float, _seconds("Until the first token; beyond, the request is ended, with 504.")
+]
+RequestTimeout = Annotated[
+    float, _seconds("For a whole request; beyond, it is ended, with 504 or an error event.")
+]
+IdleTimeout = Annotated[float, _seconds("That a connection without a request is kept.")]
+WriteTimeout = Annotated[float, _seconds("That a client may take nothing of what is sent to it.")]
+ShutdownTimeout = Annotated[float, _seconds("For what runs to end by itself after a SIGTERM.")]
+HungAfter = Annotated[float, _seconds("Without a sign of life from a worker, after which /health says 503.")]
+StuckAfter = Annotated[float, _seconds("In one step of a worker, after which /health says 503.")]
+ApiKey = Annotated[
+    str | None,
+    typer.Option(
+        envvar=API_KEY_VARIABLE,
+        callback=_usable_key,
+        rich_help_panel=ACCESS,
+        help="What clients must send as 'Authorization: Bearer KEY'. Better put it into the environment: "
+        "others on this machine can read a command line.",
+        show_default="anyone may ask",
+    ),
+]
+AllowOrigin = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="ORIGIN",
+        rich_help_panel=ACCESS,
+        help="Web pages from there may ask, such as http://localhost:3000, or '*' for all. Repeatable.",
+        show_default="none",
+    ),
+]
