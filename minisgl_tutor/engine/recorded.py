@@ -58,7 +58,7 @@ class RecordedOutput:
 class RecordedEngine:
     """Plays ``answers`` back.
 
-    ``rid_of`` maps a uid of this run to the recording's request; ``now_us`` is
+    ``rid_of`` maps a uid of this run to the recording's; ``now_us`` is
     the clock. As long as this run's steps are the recorded ones they take their
     recorded times; from the first that differs on, each takes the median of the
     recorded steps. The engine never waits: whoever drives the scheduler asks

@@ -61,7 +61,11 @@ class RequestLine(msgspec.Struct, frozen=True, tag_field="kind", tag="request"):
 
 
 class SubmitLine(msgspec.Struct, frozen=True, tag_field="kind", tag="submit"):
-    """Request ``rid`` became ``uid``; its answer's id has ``stamp``, its time is ``created``."""
+    """Request ``rid`` became ``uid``; its answer's id has ``stamp``, its time is ``created``.
+
+    A request for several choices became several, with a line each; the response has
+    the first one's stamp.
+    """
 
     t: Microseconds
     rid: Number

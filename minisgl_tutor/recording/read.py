@@ -64,7 +64,6 @@ def contradiction(header: Header, events: Sequence[Event]) -> str | None:
     """
     for name, seen in (
         ("request", [line.rid for line in events if isinstance(line, RequestLine)]),
-        ("submit of request", [line.rid for line in events if isinstance(line, SubmitLine)]),
         ("submit of uid", [line.uid for line in events if isinstance(line, SubmitLine)]),
         ("step", [line.n for line in events if isinstance(line, StepLine)]),
         ("tokens of step", [line.n for line in events if isinstance(line, TokensLine)]),

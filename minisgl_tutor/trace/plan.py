@@ -19,7 +19,7 @@ from ..recording import (
     SubmitLine,
     TokensLine,
 )
-from ..server.protocol import OpenAICompletionRequest
+from ..server.protocol import CompletionBody
 from .asgi import Reader
 from .connection import HIGH_WATER
 
@@ -27,11 +27,13 @@ ON_THE_WAY_US = 100
 """What leads to a message for the scheduler happens at least so long before it gets there."""
 
 UNKNOWN = -1
-"""In the place of a request whose submit is not in the recording: the recorded server was killed."""
+"""In the place of a uid whose submit is not in the recording: the recorded server was killed."""
 
 
 class Plan:
-    """The lines of a recording, by what they are for. Requests are the recording's own (``rid``).
+    """The lines of a recording, by what they are for. Requests (``rid``) and uids are the recording's own.
+
+    A request has as many uids as it asked for choices, in their order.
 
     Recorded aborts tell when they reached the scheduler only if the play has the
     ``same_gaps`` as the recorded run: under others it may send them at another time.
@@ -42,9 +44,12 @@ class Plan:
         self._header = recording.header
         self.requests = [line for line in lines if isinstance(line, RequestLine)]
         submits = [line for line in lines if isinstance(line, SubmitLine)]
-        rids = {line.uid: line.rid for line in submits}
-        self._submitted = {line.rid: line.t for line in submits}
-        self.stamps = {line.rid: (line.stamp, line.created) for line in submits}
+        self.uids: dict[int, list[int]] = {}
+        for submit in sorted(submits, key=lambda submit: submit.uid):
+            self.uids.setdefault(submit.rid, []).append(submit.uid)
+        submitted = {line.uid for line in submits}
+        self._submitted = {line.rid: line.t for line in reversed(submits)}
+        self.stamps = {line.uid: (line.stamp, line.created) for line in submits}
         self._paces = {line.rid: line for line in lines if isinstance(line, PaceLine)}
         self._leaves = {line.rid: line for line in lines if isinstance(line, DisconnectLine)}
         self._bodies = {line.rid: line for line in self.requests}
@@ -55,29 +60,29 @@ class Plan:
                 taken: list[tuple[type, int]] = [(UserMsg, uid) for uid in line.users]
                 taken += [(AbortBackendMsg, uid) for uid in line.aborts if same_gaps]
                 for rank, (kind, uid) in enumerate(taken):
-                    if uid in rids:
-                        self.arrivals[kind, rids[uid]] = (line.t, rank)
+                    if uid in submitted:
+                        self.arrivals[kind, uid] = (line.t, rank)
         tokens = {line.n: line for line in lines if isinstance(line, TokensLine)}
         steps = [line for line in lines if isinstance(line, StepLine) and line.n in tokens]
         self._steps = [
             RecordedStep(
                 line.t,
                 tokens[line.n].t,
-                tuple(rids.get(uid, UNKNOWN) for uid in line.uids),
+                tuple(uid if uid in submitted else UNKNOWN for uid in line.uids),
                 tuple(line.seq_lens),
             )
             for line in steps
         ]
-        self._answers = _answers(steps, tokens, rids)
+        self._answers = _answers(steps, tokens)
         self._times = sorted(line.t for line in lines)
         self.last_us = max(self._times, default=0)
 
-    def engine(self, rid_of: Callable[[int], int], now_us: Callable[[], int]) -> RecordedEngine:
+    def engine(self, recorded_uid: Callable[[int], int], now_us: Callable[[], int]) -> RecordedEngine:
         header = self._header
         info = EngineInfo(
             header.page_size, header.num_pages, header.num_slots, header.max_seq_len, header.vocab_size
         )
-        return RecordedEngine(info, self._answers, self._steps, rid_of, now_us)
+        return RecordedEngine(info, self._answers, self._steps, recorded_uid, now_us)
 
     def sent_us(self, request: RequestLine) -> int:
         """When to send it: when it was submitted, since a play takes no time to read a body."""
@@ -104,11 +109,12 @@ class Plan:
         """``at_us``, or shortly before what it led to reached the scheduler: a busy process notes a thing
         down late, and by then another may have dealt with it.
         """
-        arrival = self.arrivals.get((kind, rid))
-        return at_us if arrival is None else max(0, min(at_us, arrival[0] - ON_THE_WAY_US))
+        arrivals = [self.arrivals.get((kind, uid)) for uid in self.uids.get(rid, [])]
+        came_us = [arrival[0] - ON_THE_WAY_US for arrival in arrivals if arrival is not None]
+        return max(0, min([at_us, *came_us])) if came_us else at_us
 
     def streams(self, rid: int) -> bool:
-        return OpenAICompletionRequest.model_validate(json.loads(self._bodies[rid].body)).stream
+        return CompletionBody.model_validate(json.loads(self._bodies[rid].body)).stream
 
     def next_us(self, now_us: int) -> int | None:
         """When something happened next; null if nothing did any more."""
@@ -116,9 +122,7 @@ class Plan:
         return self._times[place] if place < len(self._times) else None
 
 
-def _answers(
-    steps: list[StepLine], tokens: dict[int, TokensLine], rids: dict[int, int]
-) -> dict[int, RecordedAnswer]:
+def _answers(steps: list[StepLine], tokens: dict[int, TokensLine]) -> dict[int, RecordedAnswer]:
     prompt_lens: dict[int, int] = {}
     sampled: dict[int, list[int]] = {}
     for step in steps:
@@ -126,6 +130,4 @@ def _answers(
             if token >= 0:
                 prompt_lens.setdefault(uid, seq_len)
                 sampled.setdefault(uid, []).append(token)
-    return {
-        rids[uid]: RecordedAnswer(prompt_lens[uid], tuple(sampled[uid])) for uid in sampled if uid in rids
-    }
+    return {uid: RecordedAnswer(prompt_lens[uid], tuple(sampled[uid])) for uid in sampled}

@@ -17,7 +17,7 @@ from ..tokenizer.tokenizer import Tokenizer
 from .asgi import AsgiClient, ClientEvent, Exchange
 from .auditor import Auditor, Finding
 from .clock import VirtualTimeError, VirtualTimeLoop, run
-from .plan import Plan
+from .plan import UNKNOWN, Plan
 from .stage import Stage
 from .steps import Held, Step, code_location
 from .tracer import FRONT
@@ -34,8 +34,8 @@ _rid: ContextVar[int] = ContextVar("rid")
 
 @dataclass
 class Play:
-    """What came of a play. ``exchanges`` are by the recording's request; ``uids`` map those to uids;
-    ``held`` is what the components hold at the end.
+    """What came of a play. ``exchanges`` are by the recording's request; ``uids`` map those to uids, to that
+    of the first of several choices; ``held`` is what the components hold at the end.
     """
 
     header: Header
@@ -88,7 +88,8 @@ class Player:
         self._spec_version = spec_version
         self._on_step = on_step
         self._auditor = Auditor(recording.header.backlog_limit)
-        self._rid_by_uid: dict[int, int] = {}
+        self._uids: dict[int, list[int]] = {}  # of this play, by request
+        self._recorded: dict[int, int] = {}  # those of the recording, by uid
         self._pending = len(self._plan.requests)
         self._error: Exception | None = None
 
@@ -98,7 +99,7 @@ class Player:
         self._loop = loop
         loop.set_exception_handler(self._on_error)
         header = self.result.header
-        engine = self._plan.engine(self._rid_of, loop.now_us)
+        engine = self._plan.engine(self._recorded_uid, loop.now_us)
         self._stage = Stage(
             server_args(header, self.result.gaps),
             header.served_model,
@@ -147,11 +148,12 @@ class Player:
     def _client_event(self, request: RequestLine, exchange: Exchange, event: ClientEvent) -> None:
         if event.kind in ("app returned", "status") or (event.kind == "chunk" and not event.data):
             return
-        uid = self.result.uids.get(request.rid)
-        if uid is not None and event.kind == "left":
-            self._auditor.client_left(uid, self._loop.now_us())
-        if uid is not None and event.kind == "completed":
-            self._auditor.client_answered(uid)
+        uids = self._uids.get(request.rid, [])
+        for uid in uids:
+            if event.kind == "left":
+                self._auditor.client_left(uid, self._loop.now_us())
+            if event.kind == "completed":
+                self._auditor.client_answered(uid)
         inbound = event.kind in ("request", "left")
         source, target = ("client", FRONT) if inbound else (FRONT, "client")
         self._stage.tracer.enter(
@@ -160,22 +162,21 @@ class Player:
                 source,
                 target,
                 title=event.kind,
-                uids=[] if uid is None else [uid],
+                uids=list(uids),
                 content=[{"request": request.rid, **_shown(request, exchange, event)}],
                 where=[] if inbound else code_location(),
             )
         )
 
     def _stamp(self, uid: int) -> tuple[str, int]:
-        return self._plan.stamps.get(self._rid_of(uid), (f"unrecorded{uid}", 0))
+        return self._plan.stamps.get(self._recorded_uid(uid), (f"unrecorded{uid}", 0))
 
-    def _rid_of(self, uid: int) -> int:
-        return self._rid_by_uid[uid]
+    def _recorded_uid(self, uid: int) -> int:
+        return self._recorded[uid]
 
     def _arrival(self, msg: Message) -> tuple[int, int] | None:
-        places = [
-            self._plan.arrivals.get((type(each), self._rid_by_uid.get(each.uid, -1))) for each in unwrap(msg)
-        ]
+        recorded = [(type(each), self._recorded.get(each.uid, UNKNOWN)) for each in unwrap(msg)]
+        places = [self._plan.arrivals.get(key) for key in recorded]
         return max((place for place in places if place is not None), default=None)
 
     # -- steps
@@ -189,8 +190,12 @@ class Player:
 
     def _submitted(self, uid: int) -> None:
         rid = _rid.get()
-        self.result.uids[rid] = uid
-        self._rid_by_uid[uid] = rid
+        self.result.uids.setdefault(rid, uid)
+        uids = self._uids.setdefault(rid, [])
+        uids.append(uid)
+        recorded = self._plan.uids.get(rid, [])
+        # One that the recording does not have is no other one either.
+        self._recorded[uid] = recorded[len(uids) - 1] if len(uids) <= len(recorded) else UNKNOWN - 1 - uid
         self._auditor.submitted(uid, self._plan.streams(rid))
 
     def _report(self, finding: Finding) -> None:

@@ -73,7 +73,7 @@ def test_a_torn_last_line_is_left_out(tmp_path):
         ([encode_line(HEADER), encode_line(TokensLine(1, 0, [257]))], "outside of the vocabulary"),
         ([encode_line(HEADER), encode_line(TokensLine(1, 0, [-2]))], "outside of the vocabulary"),
         ([encode_line(HEADER), *2 * [encode_line(REQUEST)]], "request 0 is there 2 times"),
-        ([encode_line(HEADER), *2 * [encode_line(SubmitLine(1, 0, 3, "s", 0))]], "submit of request 0"),
+        ([encode_line(HEADER), *2 * [encode_line(SubmitLine(1, 0, 3, "s", 0))]], "submit of uid 3"),
         (
             [
                 encode_line(HEADER),

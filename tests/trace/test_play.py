@@ -25,10 +25,10 @@ def refused(path: str = "/v1/completions", body: str = "{}", kind: str = "applic
         (refused("/\u4e2d\ufffd?x=\u4e2d"), 404),
         (refused("/%ff/%00"), 404),
         (refused(""), 404),
-        (refused(body='{"model": "m", "prompt": "x"}', kind="text/plain"), 422),
+        (refused(body='{"model": "m", "prompt": "x"}', kind="text/plain"), 400),
         (refused(body="[" * 100_000), 400),
-        (refused(body=""), 422),
-        (refused(body='{"model": "\\xff"}'), 422),
+        (refused(body=""), 400),
+        (refused(body='{"model": "\\xff"}'), 400),
     ],
 )
 def test_a_request_that_was_refused_is_refused_again(script, line, status: int) -> None:
@@ -39,7 +39,7 @@ def test_a_request_that_was_refused_is_refused_again(script, line, status: int) 
 
 
 @pytest.mark.parametrize(
-    "extra", [r'"model": "\ud800"', '"user": NaN', '"stream": "false"', '"stream": "true"']
+    "extra", [r'"user": "\ud800"', '"user": NaN', '"stream": "false"', '"stream": "true"']
 )
 def test_a_body_that_only_a_lenient_reader_takes_is_played(script, extra: str) -> None:
     rid = script.request(0, "hello")
