@@ -9,6 +9,7 @@ Needs a GPU and transformers. What is checked, each by its own function:
 * shipped_model: greedy text of the shipped model on GPU and CPU
 * invariance: page size, chunked prefill, radix cache, graphs, overlap and attention change no token
 * sampling: frequencies follow the softmax, and a seeded draw does not depend on its neighbours
+* asked_sampling: penalties, biases, min-p and logprobs are the CPU's, with graphs and without
 * random_requests: requests that come, share beginnings and are aborted at random, and the books after them
 """
 
@@ -16,6 +17,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import random
 import sys
 import tempfile
@@ -30,7 +32,7 @@ import torch
 
 from minisgl_tutor.engine.base import ForwardBatch, SamplingBatch, TableUpdate
 from minisgl_tutor.engine.gumbel import draw
-from minisgl_tutor.llm import LLM
+from minisgl_tutor.llm import LLM, Generation
 from minisgl_tutor.message import AbortBackendMsg, DetokenizeMsg, SamplingParams, UserMsg
 from minisgl_tutor.models.resolve import resolve_model
 from minisgl_tutor.resources import model_dir
@@ -105,6 +107,7 @@ def load(folder: Path | None, **options: Any) -> LLM:
         prefill_budget=options.pop("budget", 2048),
         cache=options.pop("cache", "radix"),
         overlap=options.pop("overlap", True),
+        head_room=options.pop("head_room", 64),
         seed=0,
     )
     chosen = {"device": "cuda", "dtype": "float32", "max_seq_len": 512, "num_pages": 40_000 // 16}
@@ -334,6 +337,69 @@ def sampling() -> dict[str, Any]:
     }
 
 
+def asked_sampling() -> dict[str, Any]:
+    """Rows that ask for more than a temperature, beside others. Greedy ones must have the CPU's tokens.
+
+    Logprobs may differ by rounding. A token that min-p allows is by its own logprob
+    no further below the likeliest than min-p says.
+    """
+    min_p, draws = 0.1, random.Random(9)
+    wanted: list[dict[str, Any]] = [
+        {"frequency_penalty": 1.5, "logprobs": 5},
+        {"presence_penalty": 2.0, "logprobs": 0},
+        {"presence_penalty": -1.0, "frequency_penalty": 0.25, "logprobs": 20},
+        {"logit_bias": {3: 4.5, 500: 5.0}, "presence_penalty": 1.0},
+        {},
+        {"temperature": 1.0},
+        {"temperature": 1.0, "min_p": min_p, "logprobs": 1},
+        {"temperature": 0.8, "frequency_penalty": 0.5, "top_p": 0.9, "logprobs": 2},
+    ]
+    prompts = [[draws.randrange(VOCAB) for _ in range(draws.randint(5, 60))] for _ in range(32)]
+    params = [
+        SamplingParams(max_tokens=48, ignore_eos=True, seed=row, **wanted[row % len(wanted)])
+        for row in range(len(prompts))
+    ]
+    settings: dict[str, dict[str, Any]] = {
+        "as it is": {},
+        "no graphs": {"cuda_graph_max_bs": 0},
+        "no overlap": {"overlap": False},
+        "chunks of 7": {"budget": 7},
+        "retraction": {"page_size": 1, "num_pages": 600, "cache": "naive", "head_room": 1},
+    }
+    found, expected, largest, below = {}, None, 0.0, 0.0
+    with tempfile.TemporaryDirectory() as directory:
+        make_model("qwen3", Path(directory))
+        cpu = load(Path(directory), device="cpu").generate(prompts, params)
+        for name, options in settings.items():
+            llm = load(Path(directory), **options)
+            answers = llm.generate(prompts, params)
+            tokens = [answer.token_ids for answer in answers]
+            expected = expected or tokens
+            same = tokens == expected
+            for one, other, own in zip(answers, cpu, params, strict=True):
+                same &= len(one.logprobs) == (0 if own.logprobs is None else len(one.token_ids))
+                if own.temperature == 0:
+                    same &= one.token_ids == other.token_ids
+                    largest = max([largest, *logprob_differences(one, other)])
+                elif own.min_p:
+                    gaps = [entry.top[0].logprob - entry.chosen.logprob for entry in one.logprobs]
+                    below = max([below, *gaps])
+            found[name] = same
+            del llm
+            torch.cuda.empty_cache()
+    ok = all(found.values()) and largest < BOUND and below <= -math.log(min_p) + BOUND
+    return {"ok": ok, "same_tokens": found, "largest_logprob_difference": largest, "furthest_below": below}
+
+
+def logprob_differences(one: Generation, other: Generation) -> list[float]:
+    """Between what two runs say of the same tokens: of the chosen ones, and of the likeliest by rank."""
+    return [
+        abs(a.logprob - b.logprob)
+        for mine, theirs in zip(one.logprobs, other.logprobs, strict=True)
+        for a, b in zip([mine.chosen, *mine.top], [theirs.chosen, *theirs.top], strict=True)
+    ]
+
+
 def random_requests(count: int) -> dict[str, Any]:
     """Requests with shared beginnings come and go; what is not aborted must be as if it were alone."""
     with tempfile.TemporaryDirectory() as directory:
@@ -411,6 +477,7 @@ def main() -> int:
     args = parser.parse_args()
     checks: list[tuple[str, Callable[[], dict[str, Any]]]] = [
         ("sampling", sampling),
+        ("asked_sampling", asked_sampling),
         ("families", families),
         ("flashinfer", flashinfer),
         ("shipped_model", shipped_model),

@@ -9,7 +9,15 @@ from typing import Any
 
 from .engine.base import Engine
 from .links.memory import MemoryChannel, MemoryPull, MemoryPush
-from .message import DetokenizeMsg, ErrorReply, FinishReason, SamplingParams, Usage, UserMsg
+from .message import (
+    DetokenizeMsg,
+    ErrorReply,
+    FinishReason,
+    SamplingParams,
+    TokenLogprobs,
+    Usage,
+    UserMsg,
+)
 from .server.build import build_scheduler
 from .server.config import ServerArgs
 from .tokenizer.load import Tokenizer
@@ -25,10 +33,14 @@ class RequestRefused(ValueError):
 
 @dataclass(slots=True)
 class Generation:
-    """The answer to one prompt. ``token_ids`` has the end-of-sequence token, which ``text`` has not."""
+    """The answer to one prompt. ``token_ids`` has the end-of-sequence token, which ``text`` has not.
+
+    ``logprobs`` has one entry for each of ``token_ids`` if the sampling parameters asked for them.
+    """
 
     text: str = ""
     token_ids: list[int] = field(default_factory=list)
+    logprobs: list[TokenLogprobs] = field(default_factory=list)
     finish_reason: FinishReason | None = None
     usage: Usage = field(default_factory=Usage)
 
@@ -136,6 +148,8 @@ class LLM:
     def _take_in(self, answer: Generation, msg: DetokenizeMsg) -> None:
         if msg.next_token is not None:
             answer.token_ids.append(msg.next_token)
+        if msg.logprobs is not None:
+            answer.logprobs.append(msg.logprobs)
         if msg.finished:
             answer.finish_reason = msg.finish_reason
             answer.usage = msg.usage or Usage()
