@@ -84,7 +84,7 @@ def main(port: int, num_tokenizer: int, faults: dict[str, str]) -> int:
 
     configure_logging("info")
     given = {field.name: float(faults[field.name]) for field in fields(Limits) if field.name in faults}
-    limits = replace(Limits(), shutdown_timeout=0, **given)
+    limits = replace(Limits(shutdown_timeout=0), **given)
     try:
         return run_api_server(
             ServerArgs(port=port, num_tokenizer=num_tokenizer, limits=limits), start_subprocess
