@@ -114,7 +114,7 @@ class Steps:
         self.slots = np.arange(rows, dtype=np.int32)
 
     def run(self, answers: list[list[int]] | None) -> tuple[Any, list[list[int]]]:
-        """Scores before each token, [prompts, count, vocab], and the tokens fed: those given, or the likeliest."""
+        """Scores before each token, [prompts, count, vocab], and the tokens fed: given, or the likeliest."""
         lens = np.array([len(prompt) for prompt in self.prompts], np.int32)
         slots, columns = np.divmod(np.arange(len(lens) * self.width, dtype=np.int32), self.width)
         table = TableUpdate(slots, columns, np.arange(len(slots), dtype=np.int32))
