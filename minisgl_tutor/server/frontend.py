@@ -76,6 +76,11 @@ class FrontendManager:
         self.ack_map: dict[int, list[Reply]] = {}
         self.event_map: dict[int, asyncio.Event] = {}
         self.unanswered: set[int] = set()  # no finished reply has come yet
+        self.more_follows = False
+        """Of the reply that ``wait_for_ack`` has just yielded: the next one is there already.
+
+        True of that moment only, before anything else runs.
+        """
         self._unread_bytes = UnreadBytes()
         self.failure: ErrorReply | None = None
         self._failed = asyncio.Event()
@@ -188,7 +193,9 @@ class FrontendManager:
             event.clear()
             pending = self.ack_map[uid]
             self.ack_map[uid] = []
-            for ack in pending if len(pending) < FAR_BEHIND else merged(pending):
+            replies = pending if len(pending) < FAR_BEHIND else merged(pending)
+            for ack in replies:
+                self.more_follows = ack is not replies[-1] and not ack.finished
                 yield ack
                 if ack.finished:
                     return
@@ -224,22 +231,28 @@ class FrontendManager:
     async def stream_chat_completions(self, uid: int, form: ResponseForm) -> AsyncGenerator[bytes, None]:
         """The answer as events: one for each reply, then the reason, then the end mark (C5.95, C5.96).
 
+        Those of replies that were there together are one piece, as a write costs more than an event.
         An error in mid-stream is an event of its own and never looks like a finish.
 
         Raises:
             RequestFailed: the request ended with an error before anything was sent.
         """
         first = True
+        written = b""
         ending: list[dict[str, Any]] = []
         async with aclosing(self.wait_for_ack(uid)) as replies:
             async for ack in replies:
                 if isinstance(ack, ErrorReply):
                     if first:
                         raise RequestFailed(ack)
-                    yield event(error_body(ack))
+                    yield written + event(error_body(ack))
                     return
-                yield event(form.chunk(ack.incremental_output, first, ack.logprobs))
+                written += event(form.chunk(ack.incremental_output, first, ack.logprobs))
                 first = False
+                if self.more_follows:
+                    continue
+                yield written
+                written = b""
                 if ack.finished:
                     ending = form.ending(ack)
                     break

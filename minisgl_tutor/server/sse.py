@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import types
-from collections.abc import AsyncGenerator, Callable, Coroutine, Generator
+from collections.abc import AsyncGenerator, Coroutine
 from contextlib import aclosing
 from typing import Any, TypeVar
 
@@ -77,9 +76,6 @@ async def unless_disconnected(receive: Receive, work: Coroutine[Any, Any, T]) ->
 class EventStream(StreamingResponse):
     """Sends the chunks of an asynchronous generator as they come, and closes it however the stream ends.
 
-    What the generator gives without a wait in between leaves in one write. So where
-    the client or this process is behind, a write carries all that came meanwhile.
-
     The status waits for the first chunk: a request that fails before it gets the
     status of its error, even on a stream. A client that leaves is noticed while
     the generator waits, too; the generator then sees a cancellation.
@@ -99,42 +95,12 @@ class EventStream(StreamingResponse):
 
     async def _pump(self, scope: Scope, receive: Receive, send: Send) -> None:
         try:
-            written = [await anext(self.body_iterator)]
+            chunk = await anext(self.body_iterator)
         except RequestFailed as failure:
             await error_response(failure)(scope, receive, send)
             return
         await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
-
-        async def write() -> None:
-            async for chunk in self.body_iterator:
-                written.append(chunk)
-
-        async def flush() -> None:
-            if written:
-                body = b"".join(written)
-                written.clear()
-                await send({"type": "http.response.body", "body": body, "more_body": True})
-
-        await before_each_wait(flush, write())
-        await flush()
+        await send({"type": "http.response.body", "body": chunk, "more_body": True})
+        async for chunk in self.body_iterator:
+            await send({"type": "http.response.body", "body": chunk, "more_body": True})
         await send({"type": "http.response.body", "body": b"", "more_body": False})
-
-
-@types.coroutine
-def before_each_wait(
-    prepare: Callable[[], Coroutine[Any, Any, None]], work: Coroutine[Any, Any, T]
-) -> Generator[Any, Any, T]:
-    """The result of ``work``. Whenever it has to wait for something, ``prepare`` runs to its end first."""
-    thrown: BaseException | None = None
-    while True:
-        try:
-            awaited = work.send(None) if thrown is None else work.throw(thrown)
-        except StopIteration as end:
-            result: T = end.value
-            return result
-        thrown = None
-        try:
-            yield from prepare().__await__()
-            yield awaited
-        except BaseException as error:  # of ``prepare``, or a cancellation: ``work`` is to end by it
-            thrown = error
