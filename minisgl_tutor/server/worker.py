@@ -21,6 +21,7 @@ from setproctitle import setproctitle
 
 from .addresses import make_directory, remove_directory
 from .logs import configure_logging
+from .memory import freeze_memory
 from .pulse import Pulse
 
 READY = b"ready"
@@ -68,6 +69,7 @@ class Readiness:
         self._pulse = pulse
 
     def __call__(self, **watched: Callable[[], Any]) -> None:
+        freeze_memory()
         self._pulse.start(**watched)
         self._reporter.ready()
 
