@@ -153,7 +153,7 @@ def score_errors(llm: LLM, peer: Any, page_size: int) -> dict[str, float]:
 
     ``spread`` is the mean difference as a part of the scores' standard deviation.
     """
-    engine = llm.engine
+    engine = llm.offline.scheduler.engine
     lengths, steps = [5, 64, 131], 6
     draws = np.random.default_rng(7)
     texts = [draws.integers(0, VOCAB, length + steps).astype(np.int32) for length in lengths]
@@ -259,10 +259,12 @@ def difference(judge: LLM, prompt: list[int], one: list[int], other: list[int]) 
     """
     at = next(i for i, (a, b) in enumerate(zip(one, other, strict=False)) if a != b)
     ids = np.array(prompt + one[:at], np.int32)
-    pages = np.arange(-(-len(ids) // judge.engine.info.page_size), dtype=np.int32)
+    pages = np.arange(-(-len(ids) // judge.offline.scheduler.engine.info.page_size), dtype=np.int32)
     update = TableUpdate(np.zeros_like(pages), pages, pages)
     slot, zero = np.zeros(1, np.int32), np.zeros(1, np.int32)
-    scores = judge.engine.logits(batch("prefill", slot, zero, np.array([len(ids)], np.int32), ids, update))[0]
+    scores = judge.offline.scheduler.engine.logits(
+        batch("prefill", slot, zero, np.array([len(ids)], np.int32), ids, update)
+    )[0]
     pair = scores[[one[at], other[at]]].tolist()
     return {
         "prompt": judge.tokenizer.decode(prompt),
@@ -304,7 +306,7 @@ def invariance() -> dict[str, Any]:
         llm = load(None, **options)
         tokens = [answer.token_ids for answer in llm.generate(prompts, params)]
         again = [answer.token_ids for answer in llm.generate(prompts, params)]  # the prefix cache is warm now
-        llm.scheduler.check_integrity()
+        llm.offline.scheduler.check_integrity()
         expected = expected or tokens
         found[name] = tokens == expected and again == expected
         del llm
@@ -429,7 +431,7 @@ def play(
     expected: list[list[int]],
     draws: random.Random,
 ) -> dict[str, Any]:
-    scheduler, requests, replies = llm.scheduler, llm._to_scheduler, llm._answers
+    scheduler, requests, replies = llm.offline.scheduler, llm.offline.to_scheduler, llm.offline.answers
     tokens: dict[int, list[int]] = {uid: [] for uid in range(len(prompts))}
     ended: dict[int, str] = {}
     coming, aborted, wrong, checks, rounds = 0, set[int](), 0, 0, 0

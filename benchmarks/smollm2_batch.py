@@ -47,7 +47,7 @@ class Engine:
 
         # Repeats have new tokens, so a prefix cache would find nothing; without it that is certain.
         self.llm = LLM(str(model), dtype=dtype, threads=threads, max_running_req=requests)
-        self.vocab_size = self.llm.engine.info.vocab_size
+        self.vocab_size = self.llm.info.vocab_size
 
     def generate(self, prompts: list[list[int]], lengths: list[int]) -> list[list[int]]:
         from minisgl_tutor.message import SamplingParams

@@ -7,8 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from .engine.base import Engine
-from .links.memory import MemoryChannel, MemoryPull, MemoryPush
+from .engine.base import Engine, EngineInfo
 from .message import (
     DetokenizeMsg,
     ErrorReply,
@@ -18,8 +17,8 @@ from .message import (
     Usage,
     UserMsg,
 )
-from .server.build import build_scheduler
 from .server.config import ServerArgs
+from .server.offline import Offline, SchedulerHere, SchedulerProcesses
 from .tokenizer.load import Tokenizer
 
 Prompt = str | Sequence[int]
@@ -49,7 +48,9 @@ class LLM:
     """A model that answers many prompts at once.
 
     ``model`` and the options are those of ``ServerArgs``: ``LLM("Qwen/Qwen3-0.6B",
-    device="cuda", max_running_req=256)``.
+    device="cuda", max_running_req=256)``. With ``tp`` above 1 each rank of the model is a process,
+    and the program has to be guarded by ``if __name__ == "__main__":``. ``close`` ends them; so does
+    the end of the program.
 
     Raises:
         ModelError: it cannot be had, or cannot run as asked.
@@ -63,8 +64,12 @@ class LLM:
         args = ServerArgs(model=model, **options)
         model_dir = resolve_model(model, args.dtype, args.model_source)
         tokenizer = load_tokenizer(model_dir)
+        if args.tp > 1:
+            self._set_up(SchedulerProcesses(args, model_dir), tokenizer)
+            return
         engine = build_engine(replace(args, model=str(model_dir)))
-        self._set_up(args, engine, tokenizer, load_eos_token_ids(model_dir, tokenizer))
+        here = SchedulerHere(args, engine, load_eos_token_ids(model_dir, tokenizer))
+        self._set_up(here, tokenizer)
 
     @classmethod
     def of_engine(
@@ -76,23 +81,25 @@ class LLM:
     ) -> LLM:
         """The same around an engine that is there already."""
         llm = cls.__new__(cls)
-        llm._set_up(args or ServerArgs(), engine, tokenizer, eos_token_ids)
+        llm._set_up(SchedulerHere(args or ServerArgs(), engine, eos_token_ids), tokenizer)
         return llm
 
-    def _set_up(
-        self, args: ServerArgs, engine: Engine, tokenizer: Tokenizer, eos_token_ids: frozenset[int]
-    ) -> None:
-        self.engine = engine
+    def _set_up(self, offline: Offline, tokenizer: Tokenizer) -> None:
+        self.offline = offline
         self.tokenizer = tokenizer
-        self._requests, self._replies = MemoryChannel("scheduler"), MemoryChannel("answers")
-        self._to_scheduler, self._answers = MemoryPush(self._requests), MemoryPull(self._replies)
-        self.scheduler = build_scheduler(
-            args, engine, eos_token_ids, MemoryPull(self._requests), MemoryPush(self._replies)
-        )
         self._next_uid = 0
         # What is there now stays, so the collector need not look at it again: that takes a fifth of a second.
         gc.collect()
         gc.freeze()
+
+    @property
+    def info(self) -> EngineInfo:
+        """The sizes of the engine, or of each rank's."""
+        return self.offline.info
+
+    def close(self) -> None:
+        """Ends what runs for it; nothing can be generated any more."""
+        self.offline.close()
 
     def generate(
         self,
@@ -114,13 +121,12 @@ class LLM:
         self._next_uid += len(prompts)
         for uid, (prompt, wanted) in enumerate(zip(prompts, params, strict=True), first):
             ids = self.tokenizer.encode(prompt) if isinstance(prompt, str) else list(prompt)
-            self._to_scheduler.put(UserMsg(uid, ids, wanted))
+            self.offline.put(UserMsg(uid, ids, wanted))
         answers = [Generation() for _ in prompts]
         refused: ErrorReply | None = None
-        while self._requests.frames or self.scheduler.busy:
-            self.scheduler.round()
+        while self.offline.busy:
             new = 0
-            for msg in self._answers.drain(blocking=False):
+            for msg in self.offline.advance():
                 if isinstance(msg, ErrorReply):
                     refused = refused or msg
                 elif isinstance(msg, DetokenizeMsg):

@@ -52,7 +52,7 @@ MAY_KNOW: dict[str, set[str]] = {
     "server.build": PLAIN | {"tokenizer", "scheduler", "server", "gaps"},
     "server.profiled": PLAIN | {"engine", "profiling", "server"},
     "server.scheduler_process": PLAIN
-    | {"distributed.seat", "engine", "recording", "tokenizer", "server", "server.build"}
+    | {"distributed.seat", "engine", "recording", "scheduler", "tokenizer", "server", "server.build"}
     | {"server.profiled"},
     "server.nodes": {"distributed.seat", "server", "server.config", "server.scheduler_process"},
     "server.api_process": PLAIN | {"recording", "server", "server.build"},
@@ -60,7 +60,9 @@ MAY_KNOW: dict[str, set[str]] = {
     | MODEL
     | {"distributed.seat", "recording", "tokenizer", "models", "server", "server.build"}
     | {"server.api_process", "server.nodes", "server.scheduler_process"},
-    "llm": PLAIN | MODEL | {"models", "engine", "tokenizer", "server", "server.build"},
+    "server.offline": PLAIN
+    | {"distributed.seat", "models.errors", "server", "server.build", "server.scheduler_process"},
+    "llm": PLAIN | MODEL | {"models", "engine", "tokenizer", "server.offline"},
     "bench": {"llm", "message", "recording"} | MODEL,
     "trace": PLAY,
     "views": {"message", "trace"},

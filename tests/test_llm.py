@@ -43,7 +43,7 @@ def test_each_prompt_has_its_answer_in_order(llm: LLM) -> None:
         assert answer.text == " ".join(f"w{token}" for token in answer.token_ids)
         assert answer.finish_reason == "length"
         assert (answer.usage.prompt_tokens, answer.usage.completion_tokens) == (len(prompt), 20)
-    llm.scheduler.check_integrity()
+    llm.offline.scheduler.check_integrity()
 
 
 def test_an_end_of_sequence_is_no_text(llm: LLM) -> None:
@@ -83,7 +83,7 @@ def test_progress_counts_every_token(llm: LLM) -> None:
 def test_a_refused_prompt_is_named_and_nothing_is_left(llm: LLM) -> None:
     with pytest.raises(RequestRefused, match=r"Prompt 1: .*vocabulary"):
         llm.generate([[1], [VOCAB]], SamplingParams(max_tokens=3))
-    assert llm.scheduler.held() == {}
+    assert llm.offline.scheduler.held() == {}
     (answer,) = llm.generate([[1]], SamplingParams(max_tokens=3, ignore_eos=True))
     assert answer.usage != Usage()
 

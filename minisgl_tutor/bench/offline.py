@@ -72,7 +72,7 @@ def measure(
     llm: LLM, workload: Workload, temperature: float, tokens: random.Random, progress: Progress
 ) -> Run:
     """Generates once. The time is from the first prompt handed over to the last text."""
-    prompts = workload.prompts(tokens, llm.engine.info.vocab_size)
+    prompts = workload.prompts(tokens, llm.info.vocab_size)
     params = [
         SamplingParams(ignore_eos=True, max_tokens=length, temperature=temperature)
         for length in workload.outputs
@@ -130,7 +130,7 @@ def report(
         "options": options,
         "model_name": options["model"],
         "overlap": options["overlap"],
-        "pages": llm.engine.info.num_pages,
+        "pages": llm.info.num_pages,
         "sequences": len(workload.inputs),
         "input_tokens": sum(workload.inputs),
         "output_tokens": sum(workload.outputs),

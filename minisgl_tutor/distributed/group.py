@@ -17,6 +17,7 @@ from torch.distributed import FileStore, Store  # type: ignore[attr-defined]
 from torch.distributed.rendezvous import rendezvous
 
 from ..models.errors import ModelError
+from .one_shot import OneShot
 from .seat import Seat
 
 # The older name of the same function warns where the newer one exists.
@@ -65,6 +66,7 @@ class TorchGroup:
     """All processes of ``torch.distributed``'s default group, of which a process has one at a time."""
 
     def __init__(self, seat: Seat, store: Store, device: torch.device) -> None:
+        self._one_shot: OneShot | None = None
         self.seat = seat
         self.rank = seat.rank
         self.size = seat.size
@@ -72,8 +74,10 @@ class TorchGroup:
         self._device = device
 
     @classmethod
-    def join(cls, seat: Seat, device: torch.device) -> TorchGroup:
+    def join(cls, seat: Seat, device: torch.device, one_shot: torch.dtype | None = None) -> TorchGroup:
         """Takes the seat; returns once all ranks have done so. On a GPU, it is the seat's from here on.
+
+        Small sums of the type ``one_shot`` do without NCCL between GPUs that reach each other's memory.
 
         Raises:
             ModelError: this machine has fewer GPUs than ranks, or the others cannot be reached.
@@ -93,9 +97,13 @@ class TorchGroup:
             raise ModelError(f"Rank {seat.rank} of {seat.size} cannot reach the others: {reason}") from None
         group = cls(seat, store, device)
         group.smallest(0)
+        if device.type == "cuda" and one_shot is not None:
+            group._one_shot = OneShot.set_up(seat, one_shot, device, group.smallest)
         return group
 
     def all_reduce(self, x: Tensor) -> Tensor:
+        if self._one_shot is not None and self._one_shot.covers(x):
+            return self._one_shot(x)
         dist.all_reduce(x)
         return x
 

@@ -35,9 +35,12 @@ def join_group(args: ServerArgs, seat: Seat) -> TorchGroup:
     Raises:
         ModelError: the device is not there, or the others are not.
     """
+    import torch
+
     from ..distributed.group import TorchGroup
 
-    return TorchGroup.join(seat, find_device(args.device))
+    one_shot = getattr(torch, args.dtype) if args.all_reduce == "auto" else None
+    return TorchGroup.join(seat, find_device(args.device), one_shot)
 
 
 def build_engine(args: ServerArgs, group: Group | None = None) -> TorchEngine:

@@ -9,6 +9,7 @@ end is given up after ``LINGER_MS``.
 from __future__ import annotations
 
 import time
+from collections.abc import Iterable
 from typing import Any
 
 import zmq
@@ -59,6 +60,14 @@ class ZmqPullQueue:
         self._socket: zmq.Socket[bytes] = zmq.Context.instance().socket(zmq.PULL)
         configure(self._socket)
         self._socket.bind(address)
+
+    def wait(self, others: Iterable[int]) -> list[int]:
+        """Waits until a frame is there, or one of some file descriptors is readable; those that are."""
+        poller = zmq.Poller()
+        poller.register(self._socket, zmq.POLLIN)
+        for descriptor in others:
+            poller.register(descriptor, zmq.POLLIN)
+        return [found for found, _ in poller.poll() if isinstance(found, int)]
 
     def drain(self, blocking: bool) -> list[Single]:
         while True:

@@ -88,7 +88,7 @@ class Children:
         return worker
 
     def wait_ready(
-        self, signals: StopSignals, on_ready: Callable[[str], None] = lambda name: None
+        self, signals: StopSignals | None = None, on_ready: Callable[[str], None] = lambda name: None
     ) -> signal.Signals | None:
         """Waits until every worker that does so has reported ready (C2.18, C2.20), or for a signal.
 
@@ -100,8 +100,9 @@ class Children:
         """
         waiting = dict(self._reports)
         while not self._awaited.isdisjoint(waiting.values()):
-            found = connection.wait([*waiting, *self.sentinels, signals.fileno()])
-            for number in signals.take():
+            watched = [] if signals is None else [signals.fileno()]
+            found = connection.wait([*waiting, *self.sentinels, *watched])
+            for number in signals.take() if signals else []:
                 return number
             for pipe in found:
                 if isinstance(pipe, Connection) and pipe in waiting:

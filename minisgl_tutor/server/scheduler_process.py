@@ -10,6 +10,7 @@ import logging
 import os
 import secrets
 import socket
+import sys
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -31,6 +32,7 @@ from .config import ServerArgs
 if TYPE_CHECKING:
     from ..distributed.group import TorchGroup
     from ..engine.base import Engine, EngineInfo
+    from ..scheduler.scheduler import Scheduler
     from .worker import Ready
 
 logger = logging.getLogger(__name__)
@@ -45,6 +47,21 @@ def run_scheduler(
     ready: Ready,
 ) -> None:
     """Rank 0's process (C2.15): loads the model, reports ready, and schedules until it is ended.
+
+    Raises:
+        ModelError: the model cannot be run.
+    """
+    scheduler, pull = first_scheduler(args, model_dir, seat, addresses, record)
+    ready(held=scheduler.held, gauges=partial(gauges, scheduler), busy_since=lambda: pull.busy_since)
+    scheduler.run_forever()
+
+
+def first_scheduler(
+    args: ServerArgs, model_dir: Path, seat: Seat, addresses: Addresses, record: RecordTarget | None
+) -> tuple[Scheduler, ZmqPullQueue]:
+    """Rank 0's scheduler and what it receives from, once all ranks can take messages.
+
+    To be called first in a process.
 
     Raises:
         ModelError: the model cannot be run.
@@ -71,8 +88,7 @@ def run_scheduler(
         ZmqPushQueue(addresses.detokenizer, "detokenizer"),
     )
     _wait_for_all(group)
-    ready(held=scheduler.held, gauges=partial(gauges, scheduler), busy_since=lambda: pull.busy_since)
-    scheduler.run_forever()
+    return scheduler, pull
 
 
 def run_follower(args: ServerArgs, model_dir: Path, seat: Seat, ready: Ready) -> None:
@@ -94,7 +110,9 @@ def run_follower(args: ServerArgs, model_dir: Path, seat: Seat, ready: Ready) ->
 
 def _prepare(args: ServerArgs, seat: Seat) -> TorchGroup | None:
     """Joins the other ranks, if there are any. Those of one machine share its cores."""
-    prepare_process(_threads(args, seat))
+    # A program that has ranks started may import torch at its top, which then has happened here, too.
+    if "torch" not in sys.modules:
+        prepare_process(_threads(args, seat))
     if seat.size == 1:
         return None
     from ..engine.build import join_group
