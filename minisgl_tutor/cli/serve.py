@@ -239,7 +239,8 @@ def serve(
         typer.Option(
             metavar="NAME",
             rich_help_panel=STUDY,
-            help="Serve with a cleanup gap of the reference, or 'reference' for all. Repeatable.",
+            help="Serve with a gap of the reference; 'reference' stands for all in which something is left "
+            "behind, 'reference-wire' answers in its manner. Repeatable.",
         ),
     ] = None,
     record: Annotated[

@@ -26,7 +26,7 @@ def trace(
     fixed: Annotated[bool, typer.Option("--fixed", help="Without any gap: the classes as they are.")] = False,
     gap: Annotated[
         list[str] | None,
-        typer.Option(help="With this gap alone (repeatable). A chapter has `reference`: all of them."),
+        typer.Option(help="With this gap alone; repeatable. A chapter has `reference`: all cleanup gaps."),
     ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print JSON Lines.")] = False,
     from_step: Annotated[int, typer.Option(min=1, help="Begin to print at this step.")] = 1,

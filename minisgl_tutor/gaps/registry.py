@@ -16,7 +16,7 @@ T = TypeVar("T", bound=type)
 
 @dataclass(frozen=True)
 class Gap:
-    """A cleanup gap of the reference.
+    """What the reference leaves open, or does not do.
 
     ``claims`` are the ids of the claims that state it; ``mixins`` name, by the
     class they go over, the mixin classes in ``minisgl_tutor.gaps``.
@@ -70,10 +70,18 @@ GAPS: tuple[Gap, ...] = (
         "the replies that a slow reader leaves unread pile up without a bound",
         {"FrontendManager": "endless_backlog:EndlessBacklog"},
     ),
+    Gap(
+        "reference-wire",
+        ("C5.11", "C5.35", "C5.43", "C5.45", "C5.46", "C5.89", "C5.90", "C5.95", "C2.39"),
+        "ids, token counts, reasons and headers are the reference's; what a request asks for is ignored",
+        {"FrontendManager": "reference_wire:ReferenceWire"},
+    ),
 )
 
-REFERENCE: tuple[str, ...] = tuple(gap.name for gap in GAPS)
-"""The gaps that the chapters name: all that the reference has and this server repairs."""
+NAMES: tuple[str, ...] = tuple(gap.name for gap in GAPS)
+
+REFERENCE: tuple[str, ...] = tuple(name for name in NAMES if name != "reference-wire")
+"""The cleanup gaps that the chapters name: all that the reference has and this server repairs."""
 
 
 class UnknownGap(ValueError):
@@ -81,7 +89,7 @@ class UnknownGap(ValueError):
 
 
 def resolve(names: Iterable[str]) -> tuple[str, ...]:
-    """Gap names in the registry's order; ``reference`` stands for all that the chapters name.
+    """Gap names in the registry's order; ``reference`` stands for all cleanup gaps that the chapters name.
 
     Raises:
         UnknownGap: a name is not known.
@@ -90,12 +98,12 @@ def resolve(names: Iterable[str]) -> tuple[str, ...]:
     for name in names:
         if name == "reference":
             wanted.update(REFERENCE)
-        elif name in REFERENCE:
+        elif name in NAMES:
             wanted.add(name)
         else:
-            known = ", ".join(("reference", *REFERENCE))
+            known = ", ".join(("reference", *NAMES))
             raise UnknownGap(f"there is no gap named {name!r}; the gaps are: {known}")
-    return tuple(name for name in REFERENCE if name in wanted)
+    return tuple(name for name in NAMES if name in wanted)
 
 
 def with_gaps(cls: T, names: Iterable[str]) -> T:
