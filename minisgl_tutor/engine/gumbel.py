@@ -61,15 +61,19 @@ class GumbelSampler:
 
 @dataclass(frozen=True)
 class Filters:
-    """The filters of those rows that have any: ``rows`` int64, the values as in ``sample.kept``."""
+    """The filters of those rows that have any: ``rows`` int64, the values as in ``sample.kept``.
+
+    Where all have min-p alone, nothing has to be ordered, and the host does not wait.
+    """
 
     rows: Tensor
-    top_k: Tensor
-    top_p: Tensor
     min_p: Tensor
+    top_k: Tensor | None
+    top_p: Tensor | None
 
     def to(self, device: torch.device) -> Filters:
-        return Filters(*(to_device(x, device) for x in (self.rows, self.top_k, self.top_p, self.min_p)))
+        ranks = (None if x is None else to_device(x, device) for x in (self.top_k, self.top_p))
+        return Filters(to_device(self.rows, device), to_device(self.min_p, device), *ranks)
 
     def apply(self, logits: Tensor, temperatures: Tensor) -> Tensor:
         """A copy of ``logits`` in which tokens that a row's filters leave out are minus infinity."""
@@ -96,16 +100,17 @@ class GumbelArgs:
 def find_filtered(batch: SamplingBatch, rows: np.ndarray, vocab_size: int) -> Filters | None:
     """Which of ``rows`` have filters that leave something out, on the host; ``None`` if none does."""
     top_ks, top_ps = batch.top_ks[rows], batch.top_ps[rows]
-    limited = (top_ks > 1) & (top_ks < vocab_size)
-    filtered = limited | (top_ps < 1)
     min_ps = np.zeros(len(rows), np.float32) if batch.min_ps is None else batch.min_ps[rows]
-    if batch.min_ps is not None:
-        filtered |= min_ps > 0
-    chosen = np.flatnonzero(filtered & (effective_temperatures(batch)[rows] > 0))
+    limited = (top_ks > 1) & (top_ks < vocab_size)
+    ranked = limited | (top_ps < 1)
+    chosen = np.flatnonzero((ranked | (min_ps > 0)) & (effective_temperatures(batch)[rows] > 0))
     if not len(chosen):
         return None
+    own, min_p = torch.from_numpy(chosen), torch.from_numpy(min_ps[chosen])
+    if not ranked[chosen].any():
+        return Filters(own, min_p, None, None)
     top_k = np.where(limited[chosen], top_ks[chosen], vocab_size).astype(np.int64)
-    return Filters(*map(torch.from_numpy, (chosen, top_k, top_ps[chosen], min_ps[chosen])))
+    return Filters(own, min_p, torch.from_numpy(top_k), torch.from_numpy(top_ps[chosen]))
 
 
 def other_rows(batch: SamplingBatch, vocab_size: int) -> np.ndarray:
