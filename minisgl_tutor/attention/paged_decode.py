@@ -18,6 +18,7 @@ from torch import Tensor
 
 from ..engine.kv_cache import KVCache
 from .base import AttentionPlan, DecodeStep, Sink
+from .chain import CHAINED
 from .paged_kernels import attend, divide, merge
 
 SPARE_ITEMS = 4096
@@ -65,20 +66,24 @@ class PagedDecode:
         self.shape = shape or Shape()
         device = cache.keys.device
         self.programs = self.shape.programs * _multiprocessors(device)
+        self.max_rows = max_rows
         self.max_items = max_rows + SPARE_ITEMS
         heads_dim = (self.max_items, num_heads, cache.keys.shape[-1])
         # Steps run one after the other, so they share what they need in passing.
         self._partial = torch.empty(heads_dim, dtype=torch.float32, device=device)
         self._weights = torch.empty(heads_dim[:2], dtype=torch.float32, device=device)
+        self._totals = torch.zeros(3, dtype=torch.int32, device=device)
+        self._first_items, self._last_items = torch.zeros(2, max_rows, dtype=torch.int32, device=device)
+        self._item_rows = torch.zeros(self.max_items, dtype=torch.int32, device=device)
 
     def capture(self, step: DecodeStep) -> PagedPlan:
-        rows, device = len(step.slots), step.slots.device
+        rows = len(step.slots)
         plan = PagedPlan(
             step,
-            totals=torch.empty(3, dtype=torch.int32, device=device),
-            first_items=torch.empty(rows, dtype=torch.int32, device=device),
-            last_items=torch.empty(rows, dtype=torch.int32, device=device),
-            item_rows=torch.empty(self.max_items, dtype=torch.int32, device=device),
+            totals=self._totals,
+            first_items=self._first_items,
+            last_items=self._last_items,
+            item_rows=self._item_rows,
             partial=self._partial,
             weights=self._weights,
         )
@@ -94,9 +99,11 @@ class PagedDecode:
             self.cache.num_heads,
             PROGRAMS=self.programs,
             TILE=self.shape.tile,
-            BLOCK=max(16, triton.next_power_of_2(rows)),
+            # Two sizes of the kernel are enough: it takes long to compile.
+            BLOCK=16 if rows <= 16 else triton.next_power_of_2(self.max_rows),
             ITEM_COST=ITEM_COST,
             num_warps=4,
+            **CHAINED,
         )
         return plan
 
@@ -140,6 +147,7 @@ class PagedDecode:
             PROGRAMS=self.programs,
             num_warps=shape.warps,
             STAGES=shape.stages,
+            **CHAINED,
         )
         merge[(rows, heads)](
             step.seq_lens,
@@ -155,6 +163,7 @@ class PagedDecode:
             DIM_BLOCK=block_dim,
             PARTS=8,
             num_warps=2,
+            **CHAINED,
         )
         return out
 

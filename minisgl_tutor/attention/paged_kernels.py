@@ -5,8 +5,10 @@ from __future__ import annotations
 import triton
 import triton.language as tl
 
+from .chain import follow
 
-@triton.jit
+
+@triton.jit(do_not_specialize=["rows", "max_items"])
 def divide(
     seq_lens: tl.tensor,
     live: tl.tensor,
@@ -30,6 +32,7 @@ def divide(
     Larger chunks leave programs idle at the end, by half a chunk on average;
     each item costs as much as reading ``ITEM_COST`` more tokens.
     """
+    follow()
     row = tl.arange(0, BLOCK)
     lens = tl.load(seq_lens + row, mask=row < tl.load(live), other=0)
     best_chunk = TILE * 128
@@ -87,6 +90,7 @@ def attend(
     STAGES: tl.constexpr,
 ) -> None:
     """Takes every ``PROGRAMS``-th pair of item and K/V head; softmax is online, in base 2."""
+    follow()
     chunk = tl.load(totals)
     all_full = tl.load(totals + 1)
     group = tl.arange(0, GROUP_BLOCK)
@@ -168,6 +172,7 @@ def merge(
     PARTS: tl.constexpr,
 ) -> None:
     """Adds up the parts of one row and head by their shares; a row of one part is complete already."""
+    follow()
     row = tl.program_id(0)
     head = tl.program_id(1)
     chunk = tl.load(totals)

@@ -10,6 +10,7 @@ import triton.language as tl
 from torch import Tensor
 
 from ..attention.base import Sink
+from ..attention.chain import CHAINED, follow
 from . import triton_experts
 
 HEADS_AT_ONCE = 8
@@ -34,7 +35,7 @@ class TritonOps:
         rows, width = gate_up.shape[0], gate_up.shape[1] // 2
         out = torch.empty(rows, width, dtype=gate_up.dtype, device=gate_up.device)
         block = min(1024, triton.next_power_of_2(width))
-        _gate[(rows, triton.cdiv(width, block))](gate_up, out, width, BLOCK=block, num_warps=4)
+        _gate[(rows, triton.cdiv(width, block))](gate_up, out, width, BLOCK=block, num_warps=4, **CHAINED)
         return out
 
     def mix(self, x: Tensor, gate_up: Tensor, down: Tensor, chosen: Tensor, shares: Tensor) -> Tensor:
@@ -74,6 +75,7 @@ class TritonOps:
             NORM=norms is not None,
             SINK=sink is not None,
             num_warps=HEADS_AT_ONCE // 2,
+            **CHAINED,
         )
         return turned, k, v
 
@@ -82,7 +84,7 @@ def _launch_norm(x: Tensor, stream: Tensor, weight: Tensor, out: Tensor, eps: fl
     rows, width = x.shape
     block = triton.next_power_of_2(width)
     warps = min(16, max(1, block // 512))
-    _norm[(rows,)](x, stream, weight, out, width, eps, BLOCK=block, ADD=add, num_warps=warps)
+    _norm[(rows,)](x, stream, weight, out, width, eps, BLOCK=block, ADD=add, num_warps=warps, **CHAINED)
 
 
 @triton.jit
@@ -96,6 +98,7 @@ def _norm(
     BLOCK: tl.constexpr,
     ADD: tl.constexpr,
 ) -> None:
+    follow()
     row = tl.program_id(0).to(tl.int64)
     column = tl.arange(0, BLOCK)
     inside = column < width
@@ -112,6 +115,7 @@ def _norm(
 
 @triton.jit
 def _gate(gate_up: tl.tensor, out: tl.tensor, width: tl.tensor, BLOCK: tl.constexpr) -> None:
+    follow()
     row = tl.program_id(0).to(tl.int64)
     column = tl.program_id(1) * BLOCK + tl.arange(0, BLOCK)
     inside = column < width
@@ -153,6 +157,7 @@ def _turn(
 
     With a sink, Q goes to ``turned``, K and V to the pool; without, Q and K stay where they are.
     """
+    follow()
     token = tl.program_id(0).to(tl.int64)
     head = tl.program_id(1) * HEADS + tl.arange(0, HEADS)
     dim = tl.arange(0, BLOCK)
