@@ -83,6 +83,34 @@ class DecodeStep:
     live: Tensor
 
 
+TILE_TOKENS = 64
+"""So many new tokens of one row are a tile of a captured prefill step."""
+
+
+@dataclass(frozen=True)
+class PromptStep:
+    """The rows of a prefill step that is captured once and replayed often.
+
+    The tensors stay and their contents change. ``tiles`` (int32, shape [4, tiles]) has for
+    each tile: its first token among those of the step, how many it has (0 where there is
+    none), their row in ``page_table``, and the first one's position. ``locations`` (int64,
+    shape [tokens]) is where each token's K and V go. Tokens that are in no tile use a row
+    and a page of their own, and nobody reads what they give.
+    """
+
+    page_table: Tensor
+    tiles: Tensor
+    locations: Tensor
+
+
+class PromptBackend(Attends, Protocol):
+    """Attention for captured prefill steps."""
+
+    def capture(self, step: PromptStep) -> AttentionPlan:
+        """Called while the step is captured, before the first layer: device work that each replay repeats."""
+        ...
+
+
 class DecodeBackend(Attends, Protocol):
     """Attention for captured decode steps."""
 

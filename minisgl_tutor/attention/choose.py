@@ -15,7 +15,7 @@ from torch import Tensor
 from ..engine.kv_cache import KVCache
 from ..models.config import ModelConfig
 from ..models.errors import ModelError
-from .base import AttentionBackend, AttentionBatch, AttentionPlan, DecodeBackend, Sink
+from .base import AttentionBackend, AttentionBatch, AttentionPlan, DecodeBackend, PromptBackend, Sink
 from .sdpa import SDPABackend
 
 NAMES = ("auto", "fi", "triton", "sdpa")
@@ -24,17 +24,22 @@ FLASHINFER_HEAD_DIMS = (64, 128, 256)
 
 @dataclass(frozen=True)
 class Chosen:
-    """Names of the backends. ``decode`` other than "sdpa" can be captured."""
+    """Names of the backends. ``decode`` other than "sdpa" can be captured.
+
+    With ``captures_prompts`` Triton computes short prompts, which can be captured then,
+    and ``prefill`` names what computes the others.
+    """
 
     prefill: str
     decode: str
+    captures_prompts: bool = False
 
 
 def choose(attn: str, config: ModelConfig, dtype: torch.dtype, device: torch.device) -> Chosen:
     """What ``attn`` means here: one of ``NAMES``, or two, for prefill and decode.
 
-    "auto" is FlashInfer for prefill where it can run, Triton for decode on a GPU,
-    and SDPA otherwise.
+    "auto" is, on a GPU, Triton for decode and for short prompts, FlashInfer for others
+    where it can run, and SDPA otherwise.
 
     Raises:
         ModelError: no such name, or it cannot run here; one sentence says why and what to do.
@@ -53,11 +58,12 @@ def choose(attn: str, config: ModelConfig, dtype: torch.dtype, device: torch.dev
         prefill = "auto"
     if prefill == "triton":
         raise ModelError(f"--attn {attn}: Triton's is for decode only; give fi or sdpa for prefill.")
+    captures_prompts = captured and prefill == "auto"
     if prefill == "auto":
         prefill = "sdpa" if problem else "fi"
     if decode == "auto":
         decode = "triton" if captured else "sdpa"
-    return Chosen(prefill, decode)
+    return Chosen(prefill, decode, captures_prompts)
 
 
 def flashinfer_problem(config: ModelConfig, dtype: torch.dtype, device: torch.device) -> str | None:
@@ -107,6 +113,15 @@ def decode_backend(chosen: Chosen, cache: KVCache, num_heads: int, max_rows: int
 
         return PagedDecode(cache, num_heads, max_rows)
     return None
+
+
+def prompt_backend(chosen: Chosen, cache: KVCache) -> PromptBackend | None:
+    """For replayed prefill steps; ``None`` if they are not to be captured."""
+    if not chosen.captures_prompts:
+        return None
+    from .paged_prefill import PagedPrefill
+
+    return PagedPrefill(cache)
 
 
 @dataclass(frozen=True)

@@ -53,7 +53,7 @@ def build_cuda_engine(
     """
     import torch
 
-    from ..attention.choose import decode_backend, eager_backend
+    from ..attention.choose import decode_backend, eager_backend, prompt_backend
     from .cuda_engine import CudaEngine
     from .kv_cache import FP8, KVCache, stored_type
 
@@ -69,9 +69,10 @@ def build_cuda_engine(
         wanted = LARGEST_GRAPH if args.cuda_graph_max_bs is None else args.cuda_graph_max_bs
         max_rows = min(wanted, info.num_slots)
         decode = decode_backend(chosen, cache, config.num_heads, max_rows) if max_rows else None
-        engine.warm_up()
-        if decode is not None:
-            engine.capture(decode, max_rows)
+        if decode is None:
+            engine.warm_up()
+        else:
+            engine.capture(decode, max_rows, prompt_backend(chosen, cache))
     except torch.OutOfMemoryError:
         raise ModelError(
             "The GPU's memory does not suffice; give a lower --memory-ratio or fewer --num-pages."

@@ -6,13 +6,15 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from ..attention.base import AttentionBackend, DecodeBackend
+from ..attention.base import AttentionBackend, DecodeBackend, PromptBackend
 from ..models.decoder import Decoder
 from .adjust import adjusted
 from .base import EngineInfo, ForwardBatch
+from .compile_ahead import compile_ahead
 from .cuda_graph import DecodeGraphs, Tables
 from .engine import TorchEngine, TorchOutput
 from .gumbel import GumbelSampler, other_rows
+from .prompt_graph import PromptGraphs
 from .transfer import to_device
 
 
@@ -36,12 +38,31 @@ class CudaEngine(TorchEngine):
         super().__init__(model, backend, info, device, GumbelSampler(info.vocab_size, device))
         self.page_table[-1] = spare_page
         self.graphs: DecodeGraphs | None = None
+        self.prompt_graphs: PromptGraphs | None = None
 
-    def capture(self, backend: DecodeBackend, max_rows: int) -> None:
-        """Decode steps of up to ``max_rows`` rows are replayed from now on."""
+    @torch.inference_mode()
+    def capture(self, decode: DecodeBackend, max_rows: int, prompt: PromptBackend | None) -> None:
+        """Replays decode steps of up to ``max_rows`` rows from now on, with ``prompt`` short prefills too.
+
+        It warms up in between, when the kernels are compiled.
+        """
         tables = Tables(self.page_table, self.token_pool, self.info.num_slots, self.info.page_size)
-        with torch.inference_mode():
-            self.graphs = DecodeGraphs(self.model, backend, tables, min(max_rows, self.info.num_slots))
+        self.graphs = DecodeGraphs(self.model, decode, tables, min(max_rows, self.info.num_slots))
+        captured: list[DecodeGraphs | PromptGraphs] = [self.graphs]
+        if prompt is not None:
+            self.prompt_graphs = PromptGraphs(self.model, prompt, tables)
+            captured.append(self.prompt_graphs)
+        compile_ahead([graphs.rehearse for graphs in captured], self.model.group.rank)
+        self.warm_up()
+        for graphs in captured:
+            graphs.capture()
+
+    @torch.inference_mode()
+    def logits(self, batch: ForwardBatch) -> Tensor:
+        if self.prompt_graphs is None or not self.prompt_graphs.covers(batch):
+            return super().logits(batch)
+        self._update_page_table(batch.table_update)
+        return self.prompt_graphs.replay(batch)
 
     def _forward(self, batch: ForwardBatch) -> TorchOutput:
         replayed = None

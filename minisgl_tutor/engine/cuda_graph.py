@@ -17,6 +17,7 @@ import triton.language as tl
 from torch import Tensor
 
 from ..attention.base import AttentionPlan, DecodeBackend, DecodeStep
+from ..attention.chain import CHAINED, follow
 from ..models.decoder import Decoder
 from ..progress import Advance, progress
 from .base import ForwardBatch
@@ -36,6 +37,17 @@ class Tables:
     token_pool: Tensor
     spare_slot: int
     page_size: int
+
+
+@dataclass(frozen=True)
+class OpenRows:
+    """What ``open_rows`` looks up, one value a row. It holds valid indices from the beginning."""
+
+    seq_lens: Tensor
+    input_ids: Tensor
+    positions: Tensor
+    locations: Tensor
+    seeds: Tensor
 
 
 @dataclass(frozen=True)
@@ -64,12 +76,22 @@ class DecodeGraphs:
         self.tables = tables
         self.sizes = capture_sizes(max_rows)
         self._packer = RowPacker(tables.spare_slot, tables.page_size)
-        with progress("capturing decode steps", len(self.sizes), model.group.rank) as advance:
+        self._graphs: dict[int, Captured] = {}
+
+    def rehearse(self) -> None:
+        """Steps without rows, of all sizes that have kernels of their own, for ``compile_ahead``."""
+        for size in {*self.sizes[:4], self.sizes[-1]}:
+            self._step(*self._new_inputs(size))
+        self.tables.token_pool[self.tables.spare_slot] = 0
+
+    def capture(self) -> None:
+        """All sizes; before that, no step is covered."""
+        with progress("capturing decode steps", len(self.sizes), self.model.group.rank) as advance:
             self._graphs = dict(self._capture_all(advance))
 
     def covers(self, batch: ForwardBatch) -> bool:
         """Whether ``batch`` is a decode step that fits one of the sizes."""
-        return batch.phase == "decode" and bool(self.sizes) and len(batch.slots) <= self.sizes[-1]
+        return batch.phase == "decode" and bool(self._graphs) and len(batch.slots) <= self.sizes[-1]
 
     def replay(self, batch: ForwardBatch) -> tuple[Tensor, Tensor] | None:
         """Launches the step. Scores and drawn tokens, one a row, until the next replay.
@@ -97,29 +119,33 @@ class DecodeGraphs:
         pool = None
         # The largest first: the others then live in its memory.
         for size in reversed(self.sizes):
-            inputs = torch.zeros(packed_length(size), dtype=torch.int32, device=self.tables.page_table.device)
-            fields = inputs[:-1].view(FIELDS, size)
-            fields[SLOT] = self.tables.spare_slot
-            fields[NEW_PAGE] = NO_PAGE
+            inputs, opened = self._new_inputs(size)
             side = torch.cuda.Stream()
             side.wait_stream(torch.cuda.current_stream())
             with torch.cuda.stream(side):
-                self._step(inputs, size)  # kernels are built and libraries set up outside of the capture
+                self._step(inputs, opened)  # libraries are set up outside of the capture
             torch.cuda.current_stream().wait_stream(side)
             graph = torch.cuda.CUDAGraph()
             # Only this thread is held to what can be captured: NCCL has one that looks after it.
             with torch.cuda.graph(graph, pool=pool, capture_error_mode="thread_local"):
-                plan, logits, tokens = self._step(inputs, size)
+                plan, logits, tokens = self._step(inputs, opened)
             pool = pool or graph.pool()
             advance(1)
             yield size, Captured(graph, inputs, plan, logits, tokens)
 
-    def _step(self, inputs: Tensor, size: int) -> tuple[AttentionPlan, Tensor, Tensor]:
-        """One decode step from inputs to tokens, as device work alone."""
-        tables, device = self.tables, inputs.device
+    def _new_inputs(self, size: int) -> tuple[Tensor, OpenRows]:
+        device = self.tables.page_table.device
+        inputs = torch.zeros(packed_length(size), dtype=torch.int32, device=device)
         fields = inputs[:-1].view(FIELDS, size)
-        seq_lens = torch.empty(size, dtype=torch.int32, device=device)
-        input_ids, positions, locations, seeds = torch.empty(4, size, dtype=torch.int64, device=device)
+        fields[SLOT] = self.tables.spare_slot
+        fields[NEW_PAGE] = NO_PAGE
+        seq_lens = torch.zeros(size, dtype=torch.int32, device=device)
+        return inputs, OpenRows(seq_lens, *torch.zeros(4, size, dtype=torch.int64, device=device))
+
+    def _step(self, inputs: Tensor, opened: OpenRows) -> tuple[AttentionPlan, Tensor, Tensor]:
+        """One decode step from inputs to tokens, as device work alone."""
+        tables, seq_lens, size = self.tables, opened.seq_lens, len(opened.seq_lens)
+        fields = inputs[:-1].view(FIELDS, size)
         open_rows[(size,)](
             inputs,
             size,
@@ -128,25 +154,25 @@ class DecodeGraphs:
             tables.token_pool,
             tables.token_pool.shape[1],
             tables.page_size,
-            input_ids,
-            positions,
-            locations,
+            opened.input_ids,
+            opened.positions,
+            opened.locations,
             seq_lens,
-            seeds,
+            opened.seeds,
             num_warps=1,
+            **CHAINED,
         )
-        step = DecodeStep(tables.page_table, fields[SLOT], seq_lens, locations, live=inputs[-1:])
+        step = DecodeStep(tables.page_table, fields[SLOT], seq_lens, opened.locations, live=inputs[-1:])
         plan = self.backend.capture(step)
-        logits = self.model.forward(input_ids, positions, self.backend, plan, emitting=None)
-        tokens = torch.empty(size, dtype=torch.int32, device=device)
-        draw(logits, fields[TEMPERATURE].view(torch.float32), seeds, seq_lens, tokens)
-        keep_tokens[(size,)](
-            tokens, fields[SLOT], seq_lens, tables.token_pool, tables.token_pool.shape[1], num_warps=1
-        )
+        logits = self.model.forward(opened.input_ids, opened.positions, self.backend, plan, emitting=None)
+        tokens = torch.empty(size, dtype=torch.int32, device=inputs.device)
+        draw(logits, fields[TEMPERATURE].view(torch.float32), opened.seeds, seq_lens, tokens)
+        pool = tables.token_pool
+        keep_tokens[(size,)](tokens, fields[SLOT], seq_lens, pool, pool.shape[1], num_warps=1, **CHAINED)
         return plan, logits, tokens
 
 
-@triton.jit
+@triton.jit(do_not_specialize=["size", "pages_per_row", "tokens_per_row", "page_size"])
 def open_rows(
     inputs: tl.tensor,
     size: tl.tensor,
@@ -162,6 +188,7 @@ def open_rows(
     seeds: tl.tensor,
 ) -> None:
     """Enters a row's new page in the page table, and looks up what the step needs of the row."""
+    follow()
     row = tl.program_id(0)
     slot = tl.load(inputs + row).to(tl.int64)
     cached = tl.load(inputs + size + row)
@@ -178,10 +205,11 @@ def open_rows(
     tl.store(seeds + row, (high << 32) | low)
 
 
-@triton.jit
+@triton.jit(do_not_specialize=["tokens_per_row"])
 def keep_tokens(
     tokens: tl.tensor, slots: tl.tensor, seq_lens: tl.tensor, token_pool: tl.tensor, tokens_per_row: tl.tensor
 ) -> None:
+    follow()
     row = tl.program_id(0)
     place = tl.load(slots + row).to(tl.int64) * tokens_per_row + tl.load(seq_lens + row)
     tl.store(token_pool + place, tl.load(tokens + row))

@@ -36,13 +36,13 @@ def chosen(
 @pytest.mark.parametrize(
     ("attn", "expected"),
     [
-        ("auto", Chosen("fi", "triton")),
+        ("auto", Chosen("fi", "triton", captures_prompts=True)),
         ("fi", Chosen("fi", "fi")),
         ("sdpa", Chosen("sdpa", "sdpa")),
-        ("triton", Chosen("fi", "triton")),
+        ("triton", Chosen("fi", "triton", captures_prompts=True)),
         ("fi,sdpa", Chosen("fi", "sdpa")),
         ("sdpa,triton", Chosen("sdpa", "triton")),
-        ("auto,fi", Chosen("fi", "fi")),
+        ("auto,fi", Chosen("fi", "fi", captures_prompts=True)),
     ],
 )
 def test_names_on_a_gpu(installed: set[str], attn: str, expected: Chosen) -> None:
@@ -57,18 +57,19 @@ def test_a_cpu_has_sdpa(installed: set[str], attn: str) -> None:
 @pytest.mark.parametrize("missing", ["flashinfer", "nvcc"])
 def test_auto_does_without_flashinfer(installed: set[str], missing: str) -> None:
     installed.remove(missing)
-    assert chosen("auto") == Chosen("sdpa", "triton")
+    assert chosen("auto") == Chosen("sdpa", "triton", captures_prompts=True)
 
 
 def test_kernels_built_ahead_need_no_compiler(installed: set[str]) -> None:
     installed.remove("nvcc")
     installed.add("flashinfer_jit_cache")
-    assert chosen("auto") == Chosen("fi", "triton")
+    assert chosen("auto") == Chosen("fi", "triton", captures_prompts=True)
 
 
 def test_auto_in_float32_or_with_odd_heads(installed: set[str]) -> None:
-    assert chosen("auto", dtype=torch.float32) == Chosen("sdpa", "triton")
-    assert chosen("auto", config=replace(CONFIG, head_dim=80)) == Chosen("sdpa", "triton")
+    expected = Chosen("sdpa", "triton", captures_prompts=True)
+    assert chosen("auto", dtype=torch.float32) == expected
+    assert chosen("auto", config=replace(CONFIG, head_dim=80)) == expected
 
 
 @pytest.mark.parametrize(
