@@ -9,16 +9,20 @@ from typing import Any
 
 from .engine.base import Engine, EngineInfo
 from .message import (
+    AbortBackendMsg,
     DetokenizeMsg,
     ErrorReply,
     FinishReason,
     SamplingParams,
+    StopStringsMsg,
     TokenLogprobs,
     Usage,
     UserMsg,
+    UserReply,
 )
 from .server.config import ServerArgs
 from .server.offline import Offline, SchedulerHere, SchedulerProcesses
+from .tokenizer.detokenize import DetokenizeManager
 from .tokenizer.load import Tokenizer
 
 Prompt = str | Sequence[int]
@@ -32,8 +36,9 @@ class RequestRefused(ValueError):
 
 @dataclass(slots=True)
 class Generation:
-    """The answer to one prompt. ``token_ids`` has the end-of-sequence token, which ``text`` has not.
+    """The answer to one prompt. ``token_ids`` has what ended it, which ``text`` has not.
 
+    That is an end-of-sequence token, or those that a stop string was complete with.
     ``logprobs`` has one entry for each of ``token_ids`` if the sampling parameters asked for them.
     """
 
@@ -87,6 +92,8 @@ class LLM:
     def _set_up(self, offline: Offline, tokenizer: Tokenizer) -> None:
         self.offline = offline
         self.tokenizer = tokenizer
+        self._texts = DetokenizeManager(tokenizer)
+        """Of the requests with stop strings, whose text has to be known token by token."""
         self._next_uid = 0
         # What is there now stays, so the collector need not look at it again: that takes a fifth of a second.
         gc.collect()
@@ -129,6 +136,8 @@ class LLM:
             for msg in self.offline.advance():
                 if isinstance(msg, ErrorReply):
                     refused = refused or msg
+                elif isinstance(msg, StopStringsMsg):
+                    self._texts.detokenize([msg])
                 elif isinstance(msg, DetokenizeMsg):
                     new += 1
                     self._take_in(answers[msg.uid - first], msg)
@@ -152,13 +161,26 @@ class LLM:
         return sampling_params
 
     def _take_in(self, answer: Generation, msg: DetokenizeMsg) -> None:
+        if answer.finish_reason is not None:
+            self._texts.detokenize([msg])  # it comes behind a stop string
+            return
         if msg.next_token is not None:
             answer.token_ids.append(msg.next_token)
         if msg.logprobs is not None:
             answer.logprobs.append(msg.logprobs)
-        if msg.finished:
+        if msg.uid in self._texts.decode_map:
+            self._look_for_stop(answer, msg)
+        elif msg.finished:
             answer.finish_reason = msg.finish_reason
             answer.usage = msg.usage or Usage()
             # Here and not at the end: the device computes meanwhile.
             text_ids = answer.token_ids[:-1] if msg.finish_reason == "stop" else answer.token_ids
             answer.text = self.tokenizer.decode(text_ids)
+
+    def _look_for_stop(self, answer: Generation, msg: DetokenizeMsg) -> None:
+        for reply in self._texts.detokenize([msg]):
+            if isinstance(reply, UserReply):
+                answer.text += reply.incremental_output
+                answer.finish_reason, answer.usage = reply.finish_reason, reply.usage or Usage()
+        if self._texts.awaits_finish(msg.uid):
+            self.offline.put(AbortBackendMsg(msg.uid))

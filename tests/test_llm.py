@@ -88,5 +88,50 @@ def test_a_refused_prompt_is_named_and_nothing_is_left(llm: LLM) -> None:
     assert answer.usage != Usage()
 
 
+def test_logprobs_come_with_every_token_of_those_who_ask(llm: LLM) -> None:
+    params = [SamplingParams(max_tokens=6, ignore_eos=True, logprobs=count) for count in (None, 0, 3)]
+    answers = llm.generate([[1], [2], [3]], params)
+    for answer, own in zip(answers, params, strict=True):
+        chosen = [entry.chosen.token for entry in answer.logprobs]
+        assert chosen == ([] if own.logprobs is None else answer.token_ids)
+        assert {len(entry.top) for entry in answer.logprobs} <= {own.logprobs}
+
+
+def test_penalties_reach_the_engine(llm: LLM) -> None:
+    params = SamplingParams(max_tokens=9, ignore_eos=True, presence_penalty=0.5, frequency_penalty=1.0)
+    (answer,) = llm.generate([[4, 5]], params)
+    assert answer.token_ids == HashingEngine(INFO).expected_tokens([4, 5], 9, penalties=(0.5, 1.0))
+
+
+def test_a_stop_string_ends_an_answer_and_is_no_part_of_its_text(llm: LLM) -> None:
+    """Whole answers run beside it, one of which has a stop string that never comes."""
+    whole = [right([i], 20, ignore_eos=True) for i in range(3)]
+    words_of = [" ".join(f"w{token}" for token in tokens) for tokens in whole]
+    stop = f" w{whole[0][4]}"  # as a text it may come earlier, within a longer word
+    params = [
+        SamplingParams(max_tokens=20, ignore_eos=True, stop=(stop, "never")),
+        SamplingParams(max_tokens=20, ignore_eos=True, stop=("never",)),
+        SamplingParams(max_tokens=20, ignore_eos=True),
+    ]
+    stopped, *others = llm.generate([[0], [1], [2]], params)
+    assert stopped.text == words_of[0][: words_of[0].index(stop)]
+    assert stopped.finish_reason == "stop"
+    assert stopped.token_ids == whole[0][: len(stopped.token_ids)]
+    assert " ".join(f"w{token}" for token in stopped.token_ids).startswith(stopped.text + stop)
+    assert stopped.usage.completion_tokens == len(stopped.token_ids) < 20
+    assert [answer.text for answer in others] == words_of[1:]
+    assert [answer.finish_reason for answer in others] == ["length", "length"]
+    assert llm.offline.scheduler.held() == {}
+    assert llm._texts.held() == {}
+
+
+def test_a_stop_string_in_the_last_token(llm: LLM) -> None:
+    tokens = right([9], 3, ignore_eos=True)
+    params = SamplingParams(max_tokens=3, ignore_eos=True, stop=(f"w{tokens[2]}",))
+    (answer,) = llm.generate([[9]], params)
+    assert (answer.token_ids, answer.finish_reason) == (tokens, "stop")
+    assert answer.text == f"w{tokens[0]} w{tokens[1]} "
+
+
 def test_no_prompts_no_answers(llm: LLM) -> None:
     assert llm.generate([]) == []

@@ -12,7 +12,7 @@ from ..distributed.seat import Seat, local_seats
 from ..engine.base import Engine, EngineError, EngineInfo
 from ..links.memory import MemoryChannel, MemoryPull, MemoryPush
 from ..links.zmq_queue import ZmqPullQueue, ZmqPushQueue
-from ..message import DetokenizeMsg, ErrorReply, UserMsg
+from ..message import BackendMsg, DetokenizeMsg, ErrorReply, UserMsg
 from ..message.codec import Single
 from ..models.errors import ModelError
 from .addresses import Addresses
@@ -34,7 +34,7 @@ class Offline(Protocol):
         """A further ``advance`` would do something."""
         ...
 
-    def put(self, msg: UserMsg) -> None: ...
+    def put(self, msg: BackendMsg) -> None: ...
 
     def advance(self) -> list[Single]:
         """Goes on with the work, and gives the messages that are new.
@@ -68,7 +68,7 @@ class SchedulerHere:
     def busy(self) -> bool:
         return bool(self._requests.frames) or self.scheduler.busy
 
-    def put(self, msg: UserMsg) -> None:
+    def put(self, msg: BackendMsg) -> None:
         self.to_scheduler.put(msg)
 
     def advance(self) -> list[Single]:
@@ -116,8 +116,9 @@ class SchedulerProcesses:
     def busy(self) -> bool:
         return bool(self._open)
 
-    def put(self, msg: UserMsg) -> None:
-        self._open.add(msg.uid)
+    def put(self, msg: BackendMsg) -> None:
+        if isinstance(msg, UserMsg):
+            self._open.add(msg.uid)
         self._to_scheduler.put(msg)
 
     def advance(self) -> list[Single]:
