@@ -1,7 +1,8 @@
 """A request's body is taken whole before the app sees the request.
 
 A body may be huge, or come slowly, or never end. So its size and its time have a
-bound, and a server that stops does not wait for it.
+bound, and a server that stops does not wait for it. A client that has left by the
+time of its answer is no failure of the app.
 """
 
 from __future__ import annotations
@@ -41,7 +42,12 @@ class WholeBody:
         async def body_first() -> Message:
             return next(messages, None) or await receive()
 
-        await self._app(scope, body_first, send)
+        client = _Client(send)
+        try:
+            await self._app(scope, body_first, client.send)
+        except OSError:
+            if not client.gone:
+                raise
 
     async def _stopping(self) -> RequestFailed:
         return RequestFailed(await self._state.failing())
@@ -55,6 +61,21 @@ class WholeBody:
             raise RequestFailed(
                 ErrorReply(uid=-1, message=message, status=408, code="body_timeout")
             ) from None
+
+
+class _Client:
+    """Whom an answer is sent to. From ASGI 2.4 on a server raises OSError once nobody is there."""
+
+    def __init__(self, send: Send) -> None:
+        self.gone = False
+        self._send = send
+
+    async def send(self, message: Message) -> None:
+        try:
+            await self._send(message)
+        except OSError:
+            self.gone = True
+            raise
 
 
 async def _read(receive: Receive, max_bytes: int) -> bytes:
