@@ -56,11 +56,33 @@ def test_openai_completions_and_length(client: openai.OpenAI) -> None:
     assert "".join(chunk.choices[0].text for chunk in chunks) == whole.choices[0].text
 
 
+def test_openai_choices_stop_strings_and_logprobs(client: openai.OpenAI) -> None:
+    """Through real processes: the detokenizer ends an answer, and the scheduler is told."""
+    plain = client.chat.completions.create(model="any", messages=QUESTION)
+    text = plain.choices[0].message.content
+    asked = {"model": "any", "messages": QUESTION, "stop": [text[9:14]], "n": 2, "logprobs": True}
+    whole = client.chat.completions.create(**asked, top_logprobs=1)
+    before = text[: text.index(text[9:14])]
+    assert [choice.message.content for choice in whole.choices] == [before, before]
+    assert {choice.finish_reason for choice in whole.choices} == {"stop"}
+    assert whole.usage.completion_tokens < 2 * plain.usage.completion_tokens
+    for choice in whole.choices:
+        entries = choice.logprobs.content
+        assert b"".join(bytes(entry.bytes) for entry in entries).decode().startswith(before)
+        assert all(entry.logprob == entry.top_logprobs[0].logprob for entry in entries)  # it is greedy
+    texts = {0: "", 1: ""}
+    for chunk in client.chat.completions.create(**asked, stream=True):
+        texts[chunk.choices[0].index] += chunk.choices[0].delta.content or ""
+    assert texts == {0: before, 1: before}
+
+
 def test_openai_sees_errors_as_its_own_exceptions(client: openai.OpenAI) -> None:
     with pytest.raises(openai.BadRequestError, match="max_tokens"):
         client.chat.completions.create(model="any", messages=QUESTION, max_tokens=0)
-    with pytest.raises(openai.BadRequestError, match="'n'"):
-        client.chat.completions.create(model="any", messages=QUESTION, n=3)
+    with pytest.raises(openai.BadRequestError, match="'response_format'"):
+        client.chat.completions.create(
+            model="any", messages=QUESTION, response_format={"type": "json_object"}
+        )
     too_long = [{"role": "user", "content": "long " * 300}]
     for stream in (False, True):
         with pytest.raises(openai.BadRequestError, match="context length") as raised:
