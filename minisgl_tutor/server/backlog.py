@@ -21,8 +21,11 @@ def size_of(reply: Reply) -> int:
     """Bytes that a reply has for its client: its text, and about as many as its logprobs take."""
     if isinstance(reply, ErrorReply):
         return 0
-    scores = sum(1 + len(entry.top) for entry in reply.logprobs)
-    return len(reply.incremental_output.encode(errors="replace")) + scores * LOGPROB_BYTES
+    text = reply.incremental_output
+    size = len(text) if text.isascii() else len(text.encode(errors="replace"))
+    if reply.logprobs:
+        size += sum(1 + len(entry.top) for entry in reply.logprobs) * LOGPROB_BYTES
+    return size
 
 
 def merged(replies: Sequence[Reply]) -> list[Reply]:

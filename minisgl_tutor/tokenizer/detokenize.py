@@ -10,7 +10,8 @@ reads as with the newest token, beyond what it read as before, is new text:
     new_text                              <------------->
 
 The window shrinks to the newest token as soon as no unfinished character begins
-before it, so the cost of a token does not depend on how many came before.
+before it, so the cost of a token does not depend on how many came before. Between
+whole characters a token of whole characters is its own text, and nothing is decoded.
 
 A stop string ends the answer here, as only here the text is known. The scheduler
 goes on until it is told; what it still sends of the request is passed over.
@@ -35,7 +36,8 @@ logger = logging.getLogger(__name__)
 class DecodeStatus:
     """What is kept of one request between its tokens (C2.56).
 
-    ``surr_str`` is what was read of the text of ``window``. ``stops`` looks for its
+    ``surr_str`` is what was read of the text of ``window``, which ``is_whole`` if it
+    ends with a whole character. ``stops`` looks for its
     stop strings and ``prompt`` is the usage of its prompt, if it has any. A request
     that ``ended`` has had its last reply; the rest of what the scheduler sends of it
     is passed over until it is finished there as well.
@@ -44,6 +46,7 @@ class DecodeStatus:
     tokens: int = 0
     window: list[int] = field(default_factory=list)
     surr_str: str = ""
+    is_whole: bool = False
     stops: StopFinder | None = None
     prompt: Usage = field(default_factory=Usage)
     logprobs: HeldLogprobs | None = None
@@ -100,7 +103,9 @@ class DetokenizeManager:
         return {uid: {"decode_map": status.tokens} for uid, status in self.decode_map.items()}
 
     def _reply(self, msg: DetokenizeMsg) -> UserReply | ErrorReply | None:
-        status = self.decode_map.setdefault(msg.uid, DecodeStatus())
+        status = self.decode_map.get(msg.uid)
+        if status is None:
+            status = self.decode_map[msg.uid] = DecodeStatus()
         if msg.finished:
             del self.decode_map[msg.uid]
         if status.ended:
@@ -145,6 +150,10 @@ class DetokenizeManager:
         token = msg.next_token
         # The token that ends an answer is no part of it.
         if token is not None and msg.finish_reason != "stop":
+            if status.is_whole and (plain := self.tokenizer.plain_text(token)) is not None:
+                status.tokens += 1
+                status.window, status.surr_str = [token], plain.alone
+                return plain.behind
             if token not in self.tokenizer:
                 raise ValueError(f"the model produced token {token}, which it does not have")
             status.tokens += 1
@@ -166,8 +175,10 @@ class DetokenizeManager:
             # No unfinished character begins before the last token, so what comes can be read from there.
             status.window = last
             status.surr_str = find_printable_text(last_str, unfinished)
+            status.is_whole = bool(last) and not last_str.endswith(REPLACEMENT)
         else:
             status.surr_str += output_str
+            status.is_whole = False
         return output_str
 
     def _flush(self, status: DecodeStatus) -> str:

@@ -14,7 +14,7 @@ import codecs
 import json
 import re
 from collections.abc import Callable, Sequence
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from tokenizers import Tokenizer as LibraryTokenizer
 
@@ -23,6 +23,13 @@ LONGEST_UNFINISHED = 3
 
 _FALLBACK_BYTE = re.compile(r"<0x([0-9A-Fa-f]{2})>")
 _ESCAPED_BYTE = re.compile("[\udc80-\udcff]")
+
+
+class PlainText(NamedTuple):
+    """What a token of whole characters reads as, ``alone`` and ``behind`` other whole characters."""
+
+    alone: str
+    behind: str
 
 
 class TokenDecoder(Protocol):
@@ -38,6 +45,10 @@ class TokenDecoder(Protocol):
 
     def is_empty(self, token: int) -> bool:
         """Whether the token stands for nothing at all."""
+        ...
+
+    def plain(self, token: int) -> PlainText | None:
+        """Its text, if it is the same behind whatever whole characters; None if that is not known."""
         ...
 
     def bytes_of(self, token: int) -> bytes:
@@ -58,6 +69,13 @@ class Pieces(dict[int, bytes]):
         # A model may have more ids than its tokenizer has tokens: padding, which stands for nothing.
         self[token] = data = b"" if piece is None else self._to_bytes(piece)
         return data
+
+    def plain(self, token: int) -> str | None:
+        """The token as text, if it has whole characters."""
+        try:
+            return self[token].decode()
+        except UnicodeDecodeError:
+            return None
 
     def join(self, ids: Sequence[int]) -> bytes:
         return b"".join([self[token] for token in ids])
@@ -87,6 +105,10 @@ class ByteLevelDecoder:
 
     def unfinished(self, ids: Sequence[int]) -> int:
         return 1 if unfinished_bytes(self._pieces.join(ids)) else 0  # one mark for all its bytes
+
+    def plain(self, token: int) -> PlainText | None:
+        text = self._pieces.plain(token)
+        return None if text is None else PlainText(text, text)
 
 
 class ByteFallbackDecoder:
@@ -119,6 +141,10 @@ class ByteFallbackDecoder:
     def unfinished(self, ids: Sequence[int]) -> int:
         return unfinished_bytes(self._pieces.join(ids))  # one mark for each byte
 
+    def plain(self, token: int) -> PlainText | None:
+        text = self._pieces.plain(token)
+        return None if text is None else PlainText(self.decode([token]), text)
+
 
 class LibraryDecoder:
     """Any other decoder. It cannot tell whether a U+FFFD at the end is meant, so that waits for more."""
@@ -135,6 +161,9 @@ class LibraryDecoder:
 
     def is_empty(self, token: int) -> bool:
         return self._tokenizer.id_to_token(token) is None
+
+    def plain(self, token: int) -> PlainText | None:
+        return None
 
     def bytes_of(self, token: int) -> bytes:
         return self._tokenizer.decode([token], skip_special_tokens=False).encode()

@@ -73,7 +73,8 @@ class TokenizeWorker:
 
         backend_output, frontend_output = self._tokenize(request_msg)
         replies = self.detokenize_manager.detokenize(reply_msg)
-        ended = {reply.uid for reply in replies if self.detokenize_manager.awaits_finish(reply.uid)}
+        last = [reply.uid for reply in replies if reply.finished]
+        ended = {uid for uid in last if self.detokenize_manager.awaits_finish(uid)}
         backend_output += [AbortBackendMsg(uid=uid) for uid in sorted(ended)]
         self._send(backend_output, [*frontend_output, *replies])
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from tokenizers import Tokenizer as LibraryTokenizer
 
-from .pieces import token_decoder
+from .pieces import PlainText, token_decoder
 from .template import ChatTemplate, ChatTemplateError, Conversation
 
 NO_TEMPLATE = "this model has no chat template: send a prompt to /v1/completions instead of messages"
@@ -33,6 +33,7 @@ class Tokenizer:
         self._library = library
         self._template = template
         self.decoder = token_decoder(library)
+        self._plain_texts: dict[int, PlainText | None] = {}
         self._special_ids = {
             token for token, added in library.get_added_tokens_decoder().items() if added.special
         }
@@ -64,6 +65,18 @@ class Tokenizer:
     def is_silent(self, token: int) -> bool:
         """Whether the token has no text: a special one, or an id that only pads the model's vocabulary."""
         return token in self._special_ids or self.decoder.is_empty(token)
+
+    def plain_text(self, token: int) -> PlainText | None:
+        """The text of a token of whole characters; None for any other, a silent or an unknown one.
+
+        Most tokens are of this kind, and theirs is looked up but once.
+        """
+        try:
+            return self._plain_texts[token]
+        except KeyError:
+            is_text = token in self and not self.is_silent(token)
+            self._plain_texts[token] = text = self.decoder.plain(token) if is_text else None
+            return text
 
     def __contains__(self, token: int) -> bool:
         return 0 <= token < self.vocab_size

@@ -187,6 +187,7 @@ def test_the_cost_of_a_token_does_not_grow(byte_library: LibraryTokenizer) -> No
     class Counting:
         unfinished = tokenizer.decoder.unfinished
         is_empty = tokenizer.decoder.is_empty
+        plain = tokenizer.decoder.plain
 
         def decode(self, ids: Sequence[int]) -> str:
             nonlocal decoded
@@ -205,6 +206,8 @@ def test_the_cost_of_a_token_does_not_grow(byte_library: LibraryTokenizer) -> No
         decoded = 0
         pieces_of(tokenizer, ids)
         assert decoded <= 6 * len(ids), name
+        if name == "plain text":
+            assert decoded <= 6, "behind whole characters a token of whole characters is looked up"
 
 
 def test_find_printable_text_leaves_out_the_unfinished_end() -> None:
