@@ -10,15 +10,17 @@ The host takes no part: a captured step is replayed as it is.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import torch
 import triton
 from torch import Tensor
 
-from ..engine.kv_cache import KVCache
+from ..engine.kv_cache import FP8, KVCache
 from .base import AttentionPlan, DecodeStep, Sink
 from .chain import CHAINED
+from .fp8_kernels import attend_pairs
 from .paged_kernels import attend, divide, merge
 
 SPARE_ITEMS = 4096
@@ -120,11 +122,12 @@ class PagedDecode:
         rows, heads, dim = q.shape
         out = torch.empty(rows, heads, dim, dtype=q.dtype, device=q.device)
         block_dim = max(16, triton.next_power_of_2(dim))
-        attend[(self.programs,)](
+        kernel, pool_type = self._kernel(q, block_dim)
+        kernel[(self.programs,)](
             q,
             q.stride(0),
-            cache.keys[layer],
-            cache.values[layer],
+            cache.keys[layer].view(pool_type),
+            cache.values[layer].view(pool_type),
             step.page_table,
             step.page_table.shape[1],
             step.slots,
@@ -166,6 +169,11 @@ class PagedDecode:
             **CHAINED,
         )
         return out
+
+    def _kernel(self, q: Tensor, block_dim: int) -> tuple[Any, torch.dtype]:
+        """The attention kernel, and the type that it reads the pool as."""
+        paired = self.cache.stored == FP8 and q.dtype != torch.float32 and q.shape[-1] == block_dim >= 32
+        return (attend_pairs, torch.int16) if paired else (attend, self.cache.stored)
 
 
 def _multiprocessors(device: torch.device) -> int:

@@ -49,6 +49,7 @@ def right(q: Any, keys: Any, values: Any, pages: Any, length: int) -> Any:
         (4, 4, 32, 32, [1, 70], 2),
         (4, 2, 16, 64, [300, 1, 129, 128], 5),
         (2, 1, 16, 4, [33], 1),
+        (8, 2, 128, 16, [33, 40, 200], 4),
     ],
 )
 @pytest.mark.parametrize(("dtype", "stored"), [(dtype, pool) for dtype in DTYPES for pool in (dtype, FP8)])
