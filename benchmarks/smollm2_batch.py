@@ -7,7 +7,8 @@ Both have the same weights in the same type, the same threads and the same reque
 and take turns in one process. Prompts and answers have lengths drawn with a seed;
 the end of a sequence is ignored. transformers gets all prompts as one batch, padded
 on the left, and generates until the longest answer is done: that is what a static
-batch is. Only the tokens that were asked for are counted, for both.
+batch is. Only the tokens that were asked for are counted, for both. Beside the time that
+passed stands the processor time, on which the neighbours of a busy machine have less influence.
 """
 
 from __future__ import annotations
@@ -20,11 +21,11 @@ import random
 import statistics
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from minisgl_tutor.bench.offline import Workload
 from minisgl_tutor.engine.process import default_threads, prepare_process
@@ -45,7 +46,6 @@ class Engine:
     def __init__(self, model: Path, dtype: str, threads: int, requests: int) -> None:
         from minisgl_tutor.llm import LLM
 
-        # Repeats have new tokens, so a prefix cache would find nothing; without it that is certain.
         self.llm = LLM(str(model), dtype=dtype, threads=threads, max_running_req=requests)
         self.vocab_size = self.llm.info.vocab_size
 
@@ -82,43 +82,57 @@ class StaticBatch:
         return [row[width : width + length].tolist() for row, length in zip(tokens, lengths, strict=True)]
 
 
-def timed(generate: Callable[..., list[list[int]]], prompts: list[list[int]], lengths: list[int]) -> float:
-    """Seconds for all answers.
+class Speed(NamedTuple):
+    """Useful tokens by second, and by second of processor time over all threads."""
+
+    tok_s: float
+    tok_cpu_s: float
+
+
+def measure(generate: Callable[..., list[list[int]]], prompts: list[list[int]], lengths: list[int]) -> Speed:
+    """All answers, once.
 
     Raises:
         SystemExit: an answer has not the length that was asked for.
     """
-    begin = time.perf_counter()
+    begin, cpu = time.perf_counter(), time.process_time()
     answers = generate(prompts, lengths)
-    took = time.perf_counter() - begin
+    took, cpu_took = time.perf_counter() - begin, time.process_time() - cpu
     if [len(answer) for answer in answers] != lengths:
         raise SystemExit("an answer has not the length that was asked for")
-    return took
+    return Speed(sum(lengths) / took, sum(lengths) / cpu_took)
 
 
-def compare(ways: list[Engine | StaticBatch], workload: Workload, vocab_size: int, rounds: int) -> Any:
-    """Tokens a second by way and round; they take turns, and each round begins with another one."""
-    speeds: dict[str, list[float]] = {way.name: [] for way in ways}
+def compare(
+    ways: list[Engine | StaticBatch], workload: Workload, vocab_size: int, rounds: int
+) -> dict[str, list[Speed]]:
+    """Speeds by way and round; they take turns, and each round begins with another one."""
+    speeds: dict[str, list[Speed]] = {way.name: [] for way in ways}
     tokens = random.Random(1)
     for number in range(rounds + 1):
         prompts = workload.prompts(tokens, vocab_size)
         for way in ways if number % 2 else ways[::-1]:
-            speed = sum(workload.outputs) / timed(way.generate, prompts, workload.outputs)
-            print(f"{f'round {number}' if number else 'warm-up'}: {way.name} {speed:.1f} tok/s", flush=True)
+            speed = measure(way.generate, prompts, workload.outputs)
+            print(
+                f"{f'round {number}' if number else 'warm-up'}: {way.name} {speed.tok_s:.1f} tok/s, "
+                f"{speed.tok_cpu_s:.1f} a processor second",
+                flush=True,
+            )
             if number:
                 speeds[way.name].append(speed)
     return speeds
 
 
-def summary(values: list[float]) -> str:
+def summary(values: Sequence[float]) -> str:
     return f"{statistics.median(values):.4g} ({min(values):.4g} to {max(values):.4g})"
 
 
 def report(result: dict[str, Any]) -> str:
-    speeds = result["tok_s"]
-    ratios = [ours / theirs for ours, theirs in zip(*speeds.values(), strict=True)]
+    ours, theirs = result["speeds"].values()
+    ratios = [Speed(a.tok_s / b.tok_s, a.tok_cpu_s / b.tok_cpu_s) for a, b in zip(ours, theirs, strict=True)]
+    rows = {**result["speeds"], "ratio, round by round": ratios}
     lines = [
-        "# 32 ragged requests on SmolLM2-135M-Instruct, on a CPU",
+        f"# {len(result['inputs'])} ragged requests on SmolLM2-135M-Instruct, on a CPU",
         "",
         f"{result['date']}, {result['machine']}; {result['versions']}.",
         f"`{result['command']}`",
@@ -126,13 +140,20 @@ def report(result: dict[str, Any]) -> str:
         f"{len(result['inputs'])} requests, prompts of {min(result['inputs'])} to {max(result['inputs'])} "
         f"tokens, answers of {min(result['outputs'])} to {max(result['outputs'])}, {sum(result['outputs'])} "
         f"tokens of answers in all; {result['dtype']}, {result['threads']} threads, greedy. The two took "
-        f"turns in one process. A static batch computes {result['static_share']:.0%} of its tokens for "
-        "somebody.",
+        f"turns in one process. Of the tokens that the static batch computes, {result['static_share']:.0%} "
+        "were asked for.",
         "",
-        f"| | useful tokens a second: median of {len(ratios)} rounds (lowest to highest) |",
-        "|---|---|",
-        *(f"| {name} | {summary(values)} |" for name, values in speeds.items()),
-        f"| ratio, round by round | {summary(ratios)} |",
+        f"Useful tokens, median of {len(ours)} rounds (lowest to highest):",
+        "",
+        "| | a second | a second of processor time |",
+        "|---|---|---|",
+        *(
+            f"| {name} | {' | '.join(map(summary, zip(*speeds, strict=True)))} |"
+            for name, speeds in rows.items()
+        ),
+        "",
+        f"Load of the machine's {os.cpu_count()} cores, by all its processes, from minute to minute: "
+        f"{result['load'][0]:.1f} before, {result['load'][1]:.1f} at the end.",
         "",
     ]
     return "\n".join(lines)
@@ -163,6 +184,7 @@ def main() -> int:
     if options.only:
         ways = [way for way in ways if way.name == options.only]
     workload = draw_lengths(options.requests, options.shortest, options.longest, options.seed)
+    before = os.getloadavg()[0]
     speeds = compare(ways, workload, engine.vocab_size, options.rounds)
     if options.only:
         return 0
@@ -180,7 +202,8 @@ def main() -> int:
         "inputs": workload.inputs,
         "outputs": workload.outputs,
         "static_share": sum(workload.outputs) / (longest * len(workload.outputs)),
-        "tok_s": speeds,
+        "load": [before, os.getloadavg()[0]],
+        "speeds": speeds,
     }
     print(report(result))
     if options.out:

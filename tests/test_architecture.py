@@ -61,7 +61,8 @@ MAY_KNOW: dict[str, set[str]] = {
     | {"distributed.seat", "recording", "tokenizer", "models", "server", "server.build"}
     | {"server.api_process", "server.nodes", "server.scheduler_process"},
     "server.offline": PLAIN
-    | {"distributed.seat", "models.errors", "server", "server.build", "server.scheduler_process"},
+    | {"distributed.seat", "models.errors", "server", "server.build", "server.profiled"}
+    | {"server.scheduler_process"},
     "llm": PLAIN | MODEL | {"models", "engine", "tokenizer", "server.offline"},
     "bench": {"llm", "message", "recording"} | MODEL,
     "trace": PLAY,

@@ -12,7 +12,9 @@ import typer
 from .bench_serve import serve
 from .fail import fail
 from .install import need_engine
-from .serve import Dtype, KVCacheDtype, ModelSource
+from .profile_table import tell_profile
+from .serve_checks import writable
+from .serve_options import Dtype, KVCacheDtype, ModelSource
 
 bench = typer.Typer(help="Measure what this machine, or a server, reaches.", no_args_is_help=True)
 bench.command()(serve)
@@ -55,6 +57,8 @@ def offline(
     out: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Write a JSON file with all of it.")
     ] = None,
+    profile: Annotated[Path | None, typer.Option(metavar="FILE", help="As for serve; of all runs.")] = None,
+    torch_profile: Annotated[Path | None, typer.Option(metavar="DIR", help="As for serve.")] = None,
 ) -> None:
     """Generate for many sequences at once, as fast as it goes: output tokens per second.
 
@@ -89,9 +93,13 @@ def offline(
         "max_seq_len": max_seq_len or min(4096, config.max_positions),
         "max_running_req": sequences,
     }
+    watched = {
+        "profile": writable(profile, "--profile"),
+        "torch_profile": torch_profile and str(torch_profile),
+    }
     scheduler = SchedulerConfig(prefill_budget=prefill_budget, overlap=overlap, seed=0)
     try:
-        llm = LLM(model, model_source=model_source.value, scheduler=scheduler, **options)
+        llm = LLM(model, model_source=model_source.value, scheduler=scheduler, **watched, **options)
     except ModelError as error:
         fail(str(error), status=1)
     workload = draw_workload(sequences, max_input, max_output)
@@ -111,6 +119,9 @@ def offline(
         "prefill_budget": prefill_budget,
         "temperature": temperature,
     }
+    llm.close()
+    if profile is not None:
+        tell_profile(profile)
     result = report(llm, config, workload, timed, options)
     typer.echo(_summary(result))
     if out is not None:

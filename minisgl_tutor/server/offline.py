@@ -20,6 +20,7 @@ from .build import build_scheduler
 from .children import Children, how_it_ended
 from .config import ServerArgs
 from .errors import StartError
+from .profiled import profiling
 from .scheduler_process import first_scheduler, run_follower
 from .worker import Ready
 
@@ -56,12 +57,13 @@ class SchedulerHere:
         self.info = engine.info
         self._requests, self._replies = MemoryChannel("scheduler"), MemoryChannel("answers")
         self.to_scheduler, self.answers = MemoryPush(self._requests), MemoryPull(self._replies)
+        self._profile = profiling(args)
         self.scheduler = build_scheduler(
             args,
-            engine,
+            self._profile.engine(engine),
             eos_token_ids,
-            MemoryPull(self._requests),
-            MemoryPush(self._replies),
+            self._profile.pull(MemoryPull(self._requests)),
+            self._profile.push(MemoryPush(self._replies)),
         )
 
     @property
@@ -77,6 +79,7 @@ class SchedulerHere:
 
     def close(self) -> None:
         self.scheduler.engine.close()
+        self._profile.close()
 
 
 class SchedulerProcesses:

@@ -28,6 +28,7 @@ from ..scheduler.gauges import gauges
 from .addresses import Addresses
 from .build import build_scheduler
 from .config import ServerArgs
+from .profiled import profiling
 
 if TYPE_CHECKING:
     from ..distributed.group import TorchGroup
@@ -72,6 +73,8 @@ def first_scheduler(
         args = _with_seed(args, seed)
         group.tell("seed", str(seed))
     engine, eos_token_ids = _load(args, model_dir, group)
+    profile = profiling(args)
+    engine = profile.engine(engine)
     observer = message_log(record, "scheduler")
     if args.step_ms:
         engine = SlowEngine(engine, args.step_ms)
@@ -84,8 +87,8 @@ def first_scheduler(
         args,
         engine,
         eos_token_ids,
-        pull,
-        ZmqPushQueue(addresses.detokenizer, "detokenizer"),
+        profile.pull(pull),
+        profile.push(ZmqPushQueue(addresses.detokenizer, "detokenizer")),
     )
     _wait_for_all(group)
     return scheduler, pull
