@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING
 
 from .prefix import IntegrityError
 from .req import Req
+from .wishes import has_wishes
 
 if TYPE_CHECKING:
     from .cache import CacheManager
     from .scheduler import Scheduler
+    from .table import TableManager
 
 __all__ = ["IntegrityError", "check_integrity"]
 
@@ -24,7 +26,7 @@ def check_integrity(scheduler: Scheduler) -> None:
     admitted = [req for reqs in (waiting, running, draining) for req in reqs if req.slot is not None]
     _check_requests(scheduler, [*running, *waiting], list(draining))
     _check_in_flight(scheduler, admitted)
-    _check_slots(scheduler.table_manager.num_slots, scheduler.table_manager.free_slots, admitted)
+    _check_slots(scheduler.table_manager, admitted)
     _check_pages(scheduler.cache_manager, admitted)
 
 
@@ -60,13 +62,17 @@ def _check_in_flight(scheduler: Scheduler, admitted: list[Req]) -> None:
         raise IntegrityError("a step in flight uses a request that holds nothing any more")
 
 
-def _check_slots(num_slots: int, free_slots: list[int], admitted: list[Req]) -> None:
-    places = _Places("slot", num_slots)
-    places.put(free_slots, "free")
+def _check_slots(table_manager: TableManager, admitted: list[Req]) -> None:
+    places = _Places("slot", table_manager.num_slots)
+    places.put(table_manager.free_slots, "free")
     for req in admitted:
         if req.slot is not None:
             places.put([req.slot], f"used by request {req.uid}")
     places.check_complete()
+    wishing = {req.slot for req in admitted if has_wishes(req.sampling_params)}
+    if wishing != table_manager.slots_with_wishes:
+        marked = sorted(table_manager.slots_with_wishes)
+        raise IntegrityError(f"slots {marked} are marked as having wishes, but {wishing or 'none'} have")
 
 
 def _check_pages(cache_manager: CacheManager, admitted: list[Req]) -> None:

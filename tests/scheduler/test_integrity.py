@@ -38,6 +38,10 @@ def free_slot_in_use(scheduler: Scheduler) -> None:
     scheduler.table_manager.free_slots.append(running(scheduler).slot)
 
 
+def keep_wishes(scheduler: Scheduler) -> None:
+    scheduler.table_manager.slots_with_wishes.add(3)
+
+
 def forget_reservation(scheduler: Scheduler) -> None:
     scheduler.cache_manager.reserved -= 1
 
@@ -106,6 +110,7 @@ def drop_request_in_flight(scheduler: Scheduler) -> None:
         (free_cached_page, r"page \d+ is free and cached at once"),
         (lose_slot, r"slots \[\d+\] are lost"),
         (free_slot_in_use, r"slot \d+ is free and used by request 0 at once"),
+        (keep_wishes, r"slots \[3\] are marked as having wishes, but none have"),
         (forget_reservation, r"pages are reserved, counted as"),
         (promise_too_much, r"pages are reserved: \d+ too many"),
         (forget_own_reservation, r"has 4 of 5 pages reserved"),
