@@ -53,7 +53,7 @@ def _tile_rows(pairs_each: float) -> int:
     return next((rows for rows in (16, 32, 64) if pairs_each <= rows), 128)
 
 
-@triton.jit
+@triton.jit(do_not_specialize=["pairs"])
 def _list_pairs(
     chosen: tl.tensor,
     counts: tl.tensor,
@@ -83,7 +83,7 @@ def _find_tile(counts: tl.tensor, EXPERTS: tl.constexpr, EXPERTS_BLOCK: tl.const
     return own, own_count, own_first * ROWS
 
 
-@triton.jit
+@triton.jit(do_not_specialize=["pairs"])
 def _gated_product(
     x: tl.tensor,
     gate_up: tl.tensor,
@@ -125,7 +125,7 @@ def _gated_product(
     tl.store(place, mixed, mask=(row < count)[:, None] & (column < width)[None, :])
 
 
-@triton.jit
+@triton.jit(do_not_specialize=["pairs"])
 def _shared_product(
     inner: tl.tensor,
     down: tl.tensor,
