@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
@@ -56,6 +57,7 @@ def build_cuda_engine(
     from ..attention.choose import decode_backend, eager_backend, prompt_backend
     from .cuda_engine import CudaEngine
     from .kv_cache import FP8, KVCache, stored_type
+    from .packed_prompt import always_fits
 
     stored = stored_type(args.kv_cache_dtype, dtype)
     if stored == FP8 and torch.cuda.get_device_capability(device) < FP8_CAPABILITY:
@@ -64,15 +66,19 @@ def build_cuda_engine(
         )
     try:
         cache = KVCache(config, info.num_pages + 1, info.page_size, dtype, device, stored)
-        eager = eager_backend(chosen, cache, config.num_heads)
-        engine = CudaEngine(decoder, eager, info, device, spare_page=info.num_pages)
         wanted = LARGEST_GRAPH if args.cuda_graph_max_bs is None else args.cuda_graph_max_bs
         max_rows = min(wanted, info.num_slots)
         decode = decode_backend(chosen, cache, config.num_heads, max_rows) if max_rows else None
+        prompt = prompt_backend(chosen, cache) if decode is not None else None
+        if prompt is not None and always_fits(args.scheduler.prefill_budget, info.num_slots):
+            # Nothing is left for FlashInfer, which takes long to load, and minutes to build if nobody did.
+            chosen = replace(chosen, prefill="sdpa")
+        eager = eager_backend(chosen, cache, config.num_heads)
+        engine = CudaEngine(decoder, eager, info, device, spare_page=info.num_pages)
         if decode is None:
             engine.warm_up()
         else:
-            engine.capture(decode, max_rows, prompt_backend(chosen, cache))
+            engine.capture(decode, max_rows, prompt)
     except torch.OutOfMemoryError:
         raise ModelError(
             "The GPU's memory does not suffice; give a lower --memory-ratio or fewer --num-pages."

@@ -13,13 +13,18 @@ import numpy as np
 from ..attention.base import TILE_TOKENS
 from .base import ForwardBatch
 
-MAX_ROWS = 16
+MAX_ROWS = 64
 SIZES = (64, 128, 256, 384, 512, 768, 1024, 1536, 2048)
 
 
 def tile_count(size: int) -> int:
     """The most tiles that ``size`` tokens of ``MAX_ROWS`` rows can be cut into."""
     return size // TILE_TOKENS + MAX_ROWS
+
+
+def always_fits(prefill_budget: int, num_slots: int) -> bool:
+    """Whether every prefill step of such a scheduler is one that can be packed."""
+    return prefill_budget <= SIZES[-1] and num_slots <= MAX_ROWS
 
 
 def packed_length(size: int) -> int:

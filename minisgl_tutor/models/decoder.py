@@ -82,7 +82,7 @@ class MLP:
         self.down = RowParallelLinear(config.intermediate_size, config.hidden_size, dtype, device, group)
 
     def __call__(self, x: Tensor) -> Tensor:
-        return self.down(self.ops.gate(self.gate_up(x)))
+        return self.down(self.ops.gated(x, self.gate_up))
 
     def freeze(self) -> None:
         self.gate_up.freeze()

@@ -50,6 +50,24 @@ def few_rows(x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
     return out
 
 
+def gated_row(x: Tensor, weight: Tensor) -> Tensor:
+    """``silu(gate) * up`` of one contiguous row, of whose product with ``weight`` these are the halves."""
+    outputs, width = len(weight) // 2, x.shape[1]
+    out = torch.empty(1, outputs, dtype=x.dtype, device=x.device)
+    _multiply_gated[(triton.cdiv(outputs, 2),)](
+        x,
+        weight,
+        out,
+        OUTPUTS=outputs,
+        WIDTH=width,
+        AT_ONCE=2,
+        BLOCK=min(1024, triton.next_power_of_2(width)),
+        num_warps=4,
+        **CHAINED,
+    )
+    return out
+
+
 @triton.jit
 def _multiply(
     x: tl.tensor,
@@ -91,3 +109,39 @@ def _multiply(
         product += tl.load(bias + output, mask=exists, other=0.0).to(tl.float32)[None, :]
     place_out = out + row[:, None] * OUTPUTS + output[None, :]
     tl.store(place_out, product.to(out.dtype.element_ty), mask=exists[None, :])
+
+
+@triton.jit
+def _multiply_gated(
+    x: tl.tensor,
+    weight: tl.tensor,
+    out: tl.tensor,
+    OUTPUTS: tl.constexpr,
+    WIDTH: tl.constexpr,
+    AT_ONCE: tl.constexpr,
+    BLOCK: tl.constexpr,
+) -> None:
+    output = tl.program_id(0) * AT_ONCE + tl.arange(0, AT_ONCE)
+    column = tl.arange(0, BLOCK)
+    exists = output < OUTPUTS
+    gates = weight + output[:, None].to(tl.int64) * WIDTH + column[None, :]
+    ups = gates + OUTPUTS * WIDTH
+    gate_sums = tl.zeros([AT_ONCE, BLOCK], tl.float32)
+    up_sums = tl.zeros([AT_ONCE, BLOCK], tl.float32)
+    inside = exists[:, None] & (column < WIDTH)[None, :]
+    some_gates = tl.load(gates, mask=inside, other=0.0)
+    some_ups = tl.load(ups, mask=inside, other=0.0)
+    follow()
+    for start in tl.static_range(0, WIDTH, BLOCK):
+        given = tl.load(x + start + column, mask=start + column < WIDTH, other=0.0).to(tl.float32)[None, :]
+        gate_sums += some_gates.to(tl.float32) * given
+        up_sums += some_ups.to(tl.float32) * given
+        if start + BLOCK < WIDTH:
+            inside = exists[:, None] & (start + BLOCK + column < WIDTH)[None, :]
+            some_gates = tl.load(gates + start + BLOCK, mask=inside, other=0.0)
+            some_ups = tl.load(ups + start + BLOCK, mask=inside, other=0.0)
+    # Rounded in between, as when product and gate are two operations.
+    kind = out.dtype.element_ty
+    gate = tl.sum(gate_sums, 1).to(kind).to(tl.float32)
+    up = tl.sum(up_sums, 1).to(kind).to(tl.float32)
+    tl.store(out + output, (gate * tl.sigmoid(gate) * up).to(kind), mask=exists)

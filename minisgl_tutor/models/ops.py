@@ -10,6 +10,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from ..attention.base import Sink
+from .linear import Linear
 from .rotary import rotate
 
 
@@ -26,6 +27,10 @@ class Ops(Protocol):
 
     def gate(self, gate_up: Tensor) -> Tensor:
         """``silu(gate) * up`` of the two halves of the last dimension."""
+        ...
+
+    def gated(self, x: Tensor, gate_up: Linear) -> Tensor:
+        """``gate`` of the product with ``gate_up``, which has no bias."""
         ...
 
     def mix(self, x: Tensor, gate_up: Tensor, down: Tensor, chosen: Tensor, shares: Tensor) -> Tensor:
@@ -68,6 +73,9 @@ class TorchOps:
     def gate(self, gate_up: Tensor) -> Tensor:
         gate, up = gate_up.chunk(2, dim=-1)
         return F.silu(gate) * up
+
+    def gated(self, x: Tensor, gate_up: Linear) -> Tensor:
+        return self.gate(gate_up(x))
 
     def mix(self, x: Tensor, gate_up: Tensor, down: Tensor, chosen: Tensor, shares: Tensor) -> Tensor:
         out = torch.zeros(x.shape, dtype=torch.float32, device=x.device)

@@ -11,7 +11,8 @@ from torch import Tensor
 
 from ..attention.base import Sink
 from ..attention.chain import CHAINED, follow
-from . import triton_experts
+from . import few_rows, triton_experts
+from .linear import Linear
 
 HEADS_AT_ONCE = 8
 
@@ -37,6 +38,11 @@ class TritonOps:
         block = min(1024, triton.next_power_of_2(width))
         _gate[(rows, triton.cdiv(width, block))](gate_up, out, width, BLOCK=block, num_warps=4, **CHAINED)
         return out
+
+    def gated(self, x: Tensor, gate_up: Linear) -> Tensor:
+        if len(x) == 1:
+            return few_rows.gated_row(x, gate_up.weight)
+        return self.gate(gate_up(x))
 
     def mix(self, x: Tensor, gate_up: Tensor, down: Tensor, chosen: Tensor, shares: Tensor) -> Tensor:
         return triton_experts.mix(x, gate_up, down, chosen, shares)

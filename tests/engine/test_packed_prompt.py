@@ -12,6 +12,7 @@ from minisgl_tutor.engine.base import ForwardBatch, SamplingBatch, TableUpdate
 from minisgl_tutor.engine.packed_prompt import (
     MAX_ROWS,
     SIZES,
+    always_fits,
     pack_prompt,
     packed_length,
     tile_count,
@@ -57,3 +58,9 @@ def test_the_most_rows_fit(size: int) -> None:
     tiles = buffer[3 * size + MAX_ROWS :].reshape(4, tile_count(size))
     assert tiles[1].sum() == size
     assert tiles[1].max() <= TILE_TOKENS
+
+
+def test_what_always_fits() -> None:
+    assert always_fits(SIZES[-1], MAX_ROWS)
+    assert not always_fits(SIZES[-1] + 1, MAX_ROWS)
+    assert not always_fits(SIZES[-1], MAX_ROWS + 1)

@@ -11,7 +11,7 @@ pytest.importorskip("triton")
 if not torch.cuda.is_available() and os.environ.get("TRITON_INTERPRET") != "1":
     pytest.skip("needs a GPU or Triton's interpreter", allow_module_level=True)
 
-from minisgl_tutor.models.few_rows import few_rows, linear  # noqa: E402
+from minisgl_tutor.models.few_rows import few_rows, gated_row, linear  # noqa: E402
 
 DEVICE = torch.device("cuda" if torch.cuda.is_available() else "cpu")
 
@@ -28,3 +28,12 @@ def test_the_product(rows: int, outputs: int, width: int, with_bias: bool) -> No
         found = product(x, weight, bias)
         assert found.shape == (rows, outputs)
         torch.testing.assert_close(found.double(), expected, atol=2e-4, rtol=1e-5)
+
+
+@pytest.mark.parametrize(("outputs", "width"), [(6, 64), (5, 2500)])
+def test_the_gated_product(outputs: int, width: int) -> None:
+    torch.manual_seed(0)
+    x, weight = torch.randn(1, width, device=DEVICE), torch.randn(2 * outputs, width, device=DEVICE)
+    gate, up = (x.double() @ weight.double().T).chunk(2, dim=-1)
+    expected = torch.nn.functional.silu(gate) * up
+    torch.testing.assert_close(gated_row(x, weight).double(), expected, atol=1e-3, rtol=1e-4)
