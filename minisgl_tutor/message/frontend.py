@@ -8,7 +8,8 @@ from .logprobs import TextLogprobs
 from .sampling import FinishReason, Usage
 
 
-class UserReply(msgspec.Struct, frozen=True, tag=True, omit_defaults=True):
+# gc=False: there is one a token, and none can be part of a cycle.
+class UserReply(msgspec.Struct, frozen=True, tag=True, omit_defaults=True, gc=False):
     """Detokenizer -> API server: the text of ``uid`` that is new in this round (C5.12).
 
     ``finish_reason`` and ``usage`` come with the finished reply alone.

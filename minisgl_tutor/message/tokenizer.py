@@ -25,7 +25,8 @@ class AbortMsg(msgspec.Struct, frozen=True, tag=True):
     uid: int
 
 
-class DetokenizeMsg(msgspec.Struct, frozen=True, tag=True, omit_defaults=True):
+# gc=False: there is one a token, and none can be part of a cycle.
+class DetokenizeMsg(msgspec.Struct, frozen=True, tag=True, omit_defaults=True, gc=False):
     """Scheduler -> detokenizer: one new token of ``uid`` (C2.29).
 
     Exactly one message of a request has ``finished`` set; it says why and carries

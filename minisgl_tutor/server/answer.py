@@ -66,6 +66,7 @@ class ResponseForm:
 
     def __post_init__(self) -> None:
         self._logprobs = ChatLogprobs() if self.chat else CompletionLogprobs()
+        self._chunk_head = self._head(streaming=True)
 
     def chunk(self, text: str, first: bool, logprobs: Sequence[TextLogprobs] = ()) -> dict[str, Any]:
         """A piece of the answer. The first of a chat has the role as well (C5.92 to C5.94)."""
@@ -80,7 +81,7 @@ class ResponseForm:
         self.tally.add(self.index, last.usage or Usage())
         if not self.include_usage or not self.tally.complete:
             return [end]
-        return [end, {**self._head(streaming=True), "choices": [], "usage": _usage(self.tally.total())}]
+        return [end, {**self._chunk_head, "choices": [], "usage": _usage(self.tally.total())}]
 
     def choice(self, answer: Completed) -> dict[str, Any]:
         """The whole choice."""
@@ -112,7 +113,7 @@ class ResponseForm:
             "logprobs": self._logprobs.shown(logprobs),
         }
         no_usage_yet = {"usage": None} if self.include_usage else {}
-        return {**self._head(streaming=True), "choices": [choice], **no_usage_yet}
+        return {**self._chunk_head, "choices": [choice], **no_usage_yet}
 
     def _head(self, streaming: bool) -> dict[str, Any]:
         kind = "chat.completion" if self.chat else "text_completion"

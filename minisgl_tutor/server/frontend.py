@@ -31,6 +31,7 @@ from ..message import (
     unwrap,
 )
 from .backlog import FAR_BEHIND, Reply, UnreadBytes, merged
+from .chunks import ChunksTogether
 from .prompt import check_length
 from .protocol import Ask, Completed, CompletionBody, RequestFailed, ResponseForm, error_body
 from .sse import DONE, event, unless_disconnected
@@ -238,21 +239,20 @@ class FrontendManager:
             RequestFailed: the request ended with an error before anything was sent.
         """
         first = True
-        written = b""
+        written = ChunksTogether(form)
         ending: list[dict[str, Any]] = []
         async with aclosing(self.wait_for_ack(uid)) as replies:
             async for ack in replies:
                 if isinstance(ack, ErrorReply):
                     if first:
                         raise RequestFailed(ack)
-                    yield written + event(error_body(ack))
+                    yield written.take() + event(error_body(ack))
                     return
-                written += event(form.chunk(ack.incremental_output, first, ack.logprobs))
+                written.add(ack.incremental_output, first, ack.logprobs)
                 first = False
                 if self.more_follows:
                     continue
-                yield written
-                written = b""
+                yield written.take()
                 if ack.finished:
                     ending = form.ending(ack)
                     break
