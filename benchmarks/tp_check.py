@@ -71,6 +71,7 @@ def equal(args: argparse.Namespace) -> dict[str, Any]:
     for name, model in models.items():
         for dtype in ("float32", "bfloat16"):
             options = {"dtype": dtype, "dummy_weight": model is not None, "cuda_graph_max_bs": 16}
+            options["all_reduce"] = args.all_reduce
             alone = load(model, 1, args.device, **options)
             draws = random.Random(1)
             prompts = [alone.tokenizer.encode(text) for text in TEXTS]

@@ -48,7 +48,9 @@ class OneShot:
             buffer = symmetric.empty(limit, dtype=dtype, device=device)
             group = dist.distributed_c10d._get_default_group().group_name
             symmetric.rendezvous(buffer, group)
-            made = cls(buffer, limit, group)
+            one_shot = cls(buffer, limit, group)
+            ones = torch.ones(ALIGNMENT, dtype=dtype, device=device)
+            made = one_shot if bool((one_shot(ones) == seat.size).all()) else None
         except (RuntimeError, ImportError):
             pass
         return made if smallest(int(made is not None)) else None
@@ -59,5 +61,6 @@ class OneShot:
 
     def __call__(self, x: Tensor) -> Tensor:
         """The sum of all ranks' ``x``, which ``covers`` accepts; a new tensor."""
-        summed: Tensor = torch.ops.symm_mem.one_shot_all_reduce_copy(self._buffer, x, "sum", self._group)
+        place = self._buffer[: x.numel()].view(x.shape)
+        summed: Tensor = torch.ops.symm_mem.one_shot_all_reduce_copy(place, x, "sum", self._group)
         return summed
