@@ -103,6 +103,11 @@ class Answer:
         return self.usage.completion_tokens if self.usage else len(self.chunk_times)
 
     @property
+    def late_s(self) -> float:
+        """How long after it was due it was sent."""
+        return self.sent_s - self.ask.due_s
+
+    @property
     def first_s(self) -> float | None:
         """From sending to the first text."""
         return self.chunk_times[0] - self.sent_s if self.chunk_times else None

@@ -10,8 +10,8 @@ from typing import Any
 from .answer import Answer
 
 PERCENTS = (50, 90, 99)
-BUSY_CLIENT = 0.8
-"""From this part of a core on, the client may be what limits the figures."""
+BUSY_CLIENT, LATE_CLIENT_MS = 0.8, 20
+"""From this part of a core on, or this late, the client may be what limits the figures."""
 
 
 @dataclass(frozen=True)
@@ -50,10 +50,11 @@ def latencies(answers: Sequence[Answer]) -> dict[str, Spread]:
     }
 
 
-def figures(answers: Sequence[Answer], client_cpu_s: float) -> dict[str, Any]:
+def figures(answers: Sequence[Answer], client_cpu_s: float, timed: bool = False) -> dict[str, Any]:
     """All of a run. Throughput counts whole answers alone, and lasts from the first sending to the last end.
 
-    ``client_cpu_s`` is the processor time that the client took.
+    ``client_cpu_s`` is the processor time that the client took; requests are ``timed`` if each had a time
+    at which it was due.
     """
     whole = [answer for answer in answers if answer.failure is None]
     failures = [answer.failure for answer in answers if answer.failure is not None]
@@ -86,6 +87,7 @@ def figures(answers: Sequence[Answer], client_cpu_s: float) -> dict[str, Any]:
         "requests_s": round(len(whole) / took, 3) if took else None,
         "latency_ms": {name: spread.in_ms() for name, spread in latencies(answers).items()},
         "client_core_share": round(client_cpu_s / took, 3) if took else None,
+        "sent_late_ms": Spread.of(answer.late_s for answer in answers).in_ms() if timed else None,
     }
 
 
@@ -113,6 +115,11 @@ def remarks(found: dict[str, Any]) -> list[str]:
         said.append(
             f"This client kept {found['client_core_share']:.0%} of a core busy: it may be the limit, "
             "not the server."
+        )
+    if found["sent_late_ms"] is not None and found["sent_late_ms"]["p99"] > LATE_CLIENT_MS:
+        said.append(
+            f"One in a hundred requests was sent {found['sent_late_ms']['p99']:.0f} ms or more after it was "
+            "due: this client could not keep up."
         )
     return said
 

@@ -59,6 +59,7 @@ class Run:
     model: str
     answers: Sequence[Answer]
     cpu_s: float
+    timed: bool
 
 
 async def measure(target: Target, way: Way, watcher: Watcher) -> Run:
@@ -85,7 +86,7 @@ async def measure(target: Target, way: Way, watcher: Watcher) -> Run:
         answers = await (
             load.when_due(asks) if way.timed else load.at_once(asks, way.concurrency or len(asks))
         )
-        return Run(model, answers, time.process_time() - begin)
+        return Run(model, answers, time.process_time() - begin, way.timed)
 
 
 async def _ask_model(transport: HttpTransport, url: str) -> str:
@@ -110,6 +111,6 @@ def report(run: Run, options: dict[str, Any]) -> dict[str, Any]:
         "client": f"{platform.machine()}, Python {platform.python_version()}, aiohttp {version('aiohttp')}",
         "model": run.model,
         "options": options,
-        **figures(run.answers, run.cpu_s),
+        **figures(run.answers, run.cpu_s, run.timed),
         "answers": [record(answer) for answer in sorted(run.answers, key=lambda answer: answer.sent_s)],
     }

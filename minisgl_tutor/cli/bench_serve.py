@@ -135,7 +135,17 @@ def serve(
             "--requests, --input, --tokenizer and --completions do not go with --recording, "
             "which has requests of its own"
         )
-    from ..bench.asks import CHAT, COMPLETIONS, Ask, Shape, draw_asks, left_out, poisson, recorded_asks
+    from ..bench.asks import (
+        CHAT,
+        COMPLETIONS,
+        Ask,
+        Shape,
+        answerable,
+        draw_asks,
+        left_out,
+        poisson,
+        recorded_asks,
+    )
     from ..bench.online import NoServer, Target, Way, measure, report
     from .bench_table import print_result, shown_progress
 
@@ -163,7 +173,8 @@ def serve(
 
     way = Way(make_asks, make_warmup, rate is not None or recorded is not None, concurrency)
     try:
-        with shown_progress(len(make_asks(""))) as watcher:
+        total = len(list(answerable(recorded))) if recorded else requests or DEFAULT_REQUESTS
+        with shown_progress(total) as watcher:
             run = asyncio.run(measure(Target(url, api_key, model, timeout), way, watcher))
     except NoServer as error:
         fail(str(error), status=1)

@@ -29,16 +29,16 @@ class ProfileError(ValueError):
 
 
 class TraceFile:
-    """Spans go to a file, many at a time.
+    """Spans go to a file, many at a time, up to ``most`` of them.
 
     Raises:
         ProfileError: it cannot be written.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, most: int = MOST_SPANS) -> None:
         self._path = path
         self._waiting: list[Span] = []
-        self._room = MOST_SPANS
+        self._room = most
         try:
             path.write_text(NAMES, encoding="utf-8")
         except OSError as error:
@@ -86,8 +86,9 @@ def read_spans(path: Path) -> Iterator[Span]:
         for event in msgspec.json.decode(path.read_bytes(), type=list[dict[str, Any]]):
             if event["ph"] == "X":
                 begin, took = round(event["ts"] * 1000), round(event["dur"] * 1000)
-                hid = round(event["args"].get("hid_us", 0) * 1000)
-                yield Span(event["name"], begin, begin + took, event["args"]["step"], hid)
+                args = event["args"]
+                hid = round(args.get("hid_us", 0) * 1000)
+                yield Span(event["name"], begin, begin + took, args["step"], hid, args.get("what", ""))
     except OSError as error:
         raise ProfileError(f"{path} cannot be read: {error.strerror or error}") from None
     except (msgspec.DecodeError, UnicodeDecodeError, LookupError, TypeError):
@@ -97,7 +98,8 @@ def read_spans(path: Path) -> Iterator[Span]:
 def _event(span: Span) -> str:
     """One complete event; times are microseconds there."""
     hid = f',"hid_us":{span.hid_ns / 1000}' if span.hid_ns else ""
+    what = f',"what":"{span.what}"' if span.what else ""
     return (
         f',\n{{"name":"{span.phase}","ph":"X","pid":1,"tid":1,"ts":{span.begin_ns / 1000},'
-        f'"dur":{(span.end_ns - span.begin_ns) / 1000},"args":{{"step":{span.step}{hid}}}}}'
+        f'"dur":{(span.end_ns - span.begin_ns) / 1000},"args":{{"step":{span.step}{what}{hid}}}}}'
     )

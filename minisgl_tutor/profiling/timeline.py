@@ -29,8 +29,8 @@ Clock = Callable[[], int]
 class Span:
     """A stretch of time in one phase, in nanoseconds since the start, for the step of that number.
 
-    ``hid`` is how much of the processor's work before this wait was done while the
-    engine computed the step that is waited for.
+    ``what`` says of a launch what is launched. ``hid_ns`` is how much of the processor's work
+    before this wait was done while the engine computed the step that is waited for.
     """
 
     phase: Phase
@@ -38,6 +38,7 @@ class Span:
     end_ns: int
     step: int
     hid_ns: int = 0
+    what: str = ""
 
 
 class Sink(Protocol):
@@ -61,29 +62,30 @@ class Timeline:
         self._since_ns = 0
         self._step = 0
         self._hid_ns = 0
+        self._what = ""
         self._worked_ns = 0
         self._counted_ns = 0
         self._launched_ns: dict[int, int] = {}
 
-    def enter(self, phase: Phase, step: int) -> None:
+    def enter(self, phase: Phase, step: int, what: str = "") -> None:
         """From now on the scheduler is in ``phase``, for step ``step``."""
         now = self._clock() - self._start_ns
-        span = Span(self._phase, self._since_ns, now, self._step, self._hid_ns)
+        span = Span(self._phase, self._since_ns, now, self._step, self._hid_ns, self._what)
         if self._phase not in WAITING:
             self._worked_ns += now - self._since_ns
-        self._phase, self._since_ns, self._step, self._hid_ns = phase, now, step, 0
+        self._phase, self._since_ns, self._step, self._hid_ns, self._what = phase, now, step, 0, what
         if span.end_ns > span.begin_ns:
             self._sink.write(span)
 
     @contextmanager
     def within(self, phase: Phase) -> Iterator[None]:
         """A phase inside of the present one, which goes on behind it."""
-        outer = self._phase
+        outer, what = self._phase, self._what
         self.enter(phase, self._step)
         try:
             yield
         finally:
-            self.enter(outer, self._step)
+            self.enter(outer, self._step, what)
 
     def launched(self, step: int) -> None:
         """The engine has step ``step``: work from now on may hide behind it."""

@@ -102,7 +102,7 @@ class WatchedEngine:
     def forward_batch(self, batch: ForwardBatch) -> ForwardOutput:
         step = self._steps.next
         self._steps.next += 1
-        self._timeline.enter("launch", step)
+        self._timeline.enter("launch", step, f"{batch.phase} of {len(batch.uids)}")
         output = self._engine.forward_batch(batch)
         self._timeline.launched(step)
         return WatchedOutput(output, self._timeline, self._steps, step, self._is_running)

@@ -77,6 +77,14 @@ def test_a_busy_client_says_so() -> None:
     assert "90% of a core" in remark
 
 
+def test_a_client_that_cannot_keep_up_says_so() -> None:
+    late = answer(5.0, [6.0], 7.0, 1)
+    late.sent_s = 5.1
+    (remark,) = remarks(figures([late], 0.0, timed=True))
+    assert "sent 100 ms or more after it was due" in remark
+    assert figures([late], 0.0)["sent_late_ms"] is None
+
+
 def test_nothing_answered_is_no_division_by_zero() -> None:
     found = figures([answer(0.0, [], 0.0, None, failed="no connection")], 0.0)
     assert (found["output_tok_s"], found["tokens_per_answer"], remarks(found)) == (None, [], [])

@@ -10,7 +10,10 @@ import pytest
 from minisgl_tutor.profiling.chrome import SPANS_AT_ONCE, ProfileError, TraceFile, finish, read_spans
 from minisgl_tutor.profiling.timeline import Span
 
-SPANS = [Span("launch", 1_500, 4_250, 7), Span("wait", 4_250, 9_000_000_001, 7, hid_ns=2_125)]
+SPANS = [
+    Span("launch", 1_500, 4_250, 7, what="decode of 3"),
+    Span("wait", 4_250, 9_000_000_001, 7, hid_ns=2_125),
+]
 
 
 def test_what_was_written_comes_back(tmp_path: Path) -> None:
@@ -51,6 +54,15 @@ def test_a_process_may_be_killed_while_it_writes(tmp_path: Path, cut: int) -> No
     assert list(read_spans(path)) == SPANS[: 1 if cut else 2]
     finish(path)
     json.loads(path.read_text())
+
+
+def test_there_is_an_end_to_it(tmp_path: Path) -> None:
+    path = tmp_path / "p.json"
+    file = TraceFile(path, most=1)
+    for span in SPANS:
+        file.write(span)
+    file.close()
+    assert list(read_spans(path)) == SPANS[:1]
 
 
 def test_a_server_without_a_request_leaves_a_profile_without_a_span(tmp_path: Path) -> None:

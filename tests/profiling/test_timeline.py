@@ -40,11 +40,16 @@ def test_spans_follow_each_other_without_a_gap() -> None:
 
 def test_a_phase_within_another_returns_to_it() -> None:
     script = Script()
-    script.at(0).enter("launch", 3)
+    script.at(0).enter("launch", 3, "decode of 2")
     with script.at(2).within("plan"):
         script.at(6)
     script.at(9).launched(3)
-    assert script.spans == [Span("launch", 0, 2, 3), Span("plan", 2, 6, 3), Span("launch", 6, 9, 3)]
+    launch = "decode of 2"
+    assert script.spans == [
+        Span("launch", 0, 2, 3, what=launch),
+        Span("plan", 2, 6, 3),
+        Span("launch", 6, 9, 3, what=launch),
+    ]
 
 
 def test_a_quiet_moment_is_for_the_sink() -> None:

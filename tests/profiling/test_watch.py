@@ -73,6 +73,8 @@ def test_without_overlap_a_step_is_read_before_the_next_is_planned() -> None:
     spans, _ = profile(overlap=False)
     phases = [(span.phase, span.step) for span in spans if span.phase in ("launch", "wait", "send")]
     assert phases == [(phase, step) for step in range(3) for phase in ("launch", "wait", "send")]
+    launched = [span.what for span in spans if span.what]
+    assert launched == ["prefill of 2", "decode of 2", "decode of 2"]
     assert not account(spans).hidden_s
 
 
