@@ -73,11 +73,8 @@ class ZmqPullQueue:
         while True:
             self.busy_since = None
             frames = [self._socket.recv()] if blocking else []
-            while True:
-                try:
-                    frames.append(self._socket.recv(zmq.NOBLOCK))
-                except zmq.Again:
-                    break
+            while self._socket.poll(0):
+                frames.append(self._socket.recv())
             msgs = read_frames(self._name, frames)
             if msgs:
                 self._observer.received(self._name, msgs)
