@@ -34,25 +34,31 @@ class CompletionLogprobs:
     def shown(self, logprobs: Sequence[TextLogprobs]) -> dict[str, Any] | None:
         if not logprobs:
             return None
-        offsets = []
-        for each in logprobs:
-            offsets.append(self._offset)
-            self._offset += len(self._decoder.decode(each.chosen.utf8))
         return {
             "tokens": [_name(each.chosen) for each in logprobs],
             "token_logprobs": [each.chosen.logprob for each in logprobs],
             "top_logprobs": [
                 {_name(scored): scored.logprob for scored in (each.chosen, *each.top)} for each in logprobs
             ],
-            "text_offset": offsets,
+            "text_offset": [self._place(each.chosen) for each in logprobs],
         }
+
+    def _place(self, scored: ScoredText) -> int:
+        before = self._offset
+        self._offset += len(self._decoder.decode(scored.utf8))
+        # What a token before it left unfinished may have become a mark of its own just now.
+        return self._offset - len(scored.text) if _is_whole(scored) else before
 
 
 def _entry(scored: ScoredText) -> dict[str, Any]:
     return {"token": scored.text, "logprob": scored.logprob, "bytes": list(scored.utf8)}
 
 
+def _is_whole(scored: ScoredText) -> bool:
+    return scored.text.encode() == scored.utf8
+
+
 def _name(scored: ScoredText) -> str:
-    if scored.text.encode() == scored.utf8:
+    if _is_whole(scored):
         return scored.text
     return "bytes:" + "".join(f"\\x{byte:02x}" for byte in scored.utf8)

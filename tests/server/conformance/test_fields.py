@@ -199,6 +199,16 @@ def test_logprobs_of_a_text_completion(serving, events):
     serving(main, {0: "aéc".encode(), 1: "aéc".encode()})
 
 
+def test_offsets_behind_bytes_that_became_no_character(serving):
+    async def main(it):
+        whole = json.loads((await it.answer("completions", logprobs=0, max_tokens=4, **TEXT)).body)
+        (choice,) = whole["choices"]
+        assert choice["text"] == "a\ufffdb"
+        assert choice["logprobs"]["text_offset"] == [0, 1, 1, 2]
+
+    serving(main, {0: [97, 0xE7, 0xBB, 98]})
+
+
 def test_no_logprobs_unless_asked_for(serving):
     async def main(it):
         await it.answer(max_tokens=1, logprobs=False)
