@@ -52,10 +52,11 @@ class OpenRows:
 
 @dataclass(frozen=True)
 class Captured:
-    """One graph, and the tensors that its replays read and write."""
+    """One graph, and all tensors from outside of it that its replays read and write: they must live on."""
 
     graph: torch.cuda.CUDAGraph
     inputs: Tensor
+    opened: OpenRows
     plan: AttentionPlan
     logits: Tensor
     tokens: Tensor
@@ -131,7 +132,7 @@ class DecodeGraphs:
                 plan, logits, tokens = self._step(inputs, opened)
             pool = pool or graph.pool()
             advance(1)
-            yield size, Captured(graph, inputs, plan, logits, tokens)
+            yield size, Captured(graph, inputs, opened, plan, logits, tokens)
 
     def _new_inputs(self, size: int) -> tuple[Tensor, OpenRows]:
         device = self.tables.page_table.device

@@ -27,10 +27,11 @@ TOKENS_AT_ONCE = 64
 
 @dataclass(frozen=True)
 class CapturedPrompt:
-    """One graph, and the tensors that its replays read and write."""
+    """One graph, and all tensors from outside of it that its replays read and write: they must live on."""
 
     graph: torch.cuda.CUDAGraph
     inputs: Tensor
+    tokens: Tensor
     logits: Tensor
 
 
@@ -88,7 +89,7 @@ class PromptGraphs:
                 logits = self._step(inputs, tokens)
             pool = pool or graph.pool()
             advance(1)
-            yield size, CapturedPrompt(graph, inputs, logits)
+            yield size, CapturedPrompt(graph, inputs, tokens, logits)
 
     def _new_inputs(self, size: int) -> tuple[Tensor, Tensor]:
         """What the host fills, and ids, positions and locations of the tokens, [3, size]."""
