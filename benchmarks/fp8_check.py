@@ -193,8 +193,8 @@ def accuracy(model: str | None, device: str, dummy: bool, count: int) -> dict[st
         begin = time.perf_counter()
         steps = Steps(args, prompts, count)
         scores[way], fed = steps.run(answers)
+        texts[way] = fed if answers is None else steps.run(None)[1]
         answers = answers or fed
-        texts[way] = steps.run(None)[1]
         del steps
         free()
         print(f"  {way.name}: {time.perf_counter() - begin:.0f} s", file=sys.stderr, flush=True)

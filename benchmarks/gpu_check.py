@@ -69,11 +69,14 @@ LLAMA3_ROPE = {
     "high_freq_factor": 4.0,
     "original_max_position_embeddings": 64,
 }
+EXPERTS = {"num_experts": 16, "num_experts_per_tok": 4, "moe_intermediate_size": 96, "norm_topk_prob": True}
 FAMILIES: dict[str, tuple[str, dict[str, Any]]] = {
     "llama": ("llama", {"tie_word_embeddings": True}),
     "llama3 rope": ("llama", {"rope_parameters": LLAMA3_ROPE}),
     "qwen2": ("qwen2", {"num_attention_heads": 10, "hidden_size": 320}),
     "qwen3": ("qwen3", {"head_dim": 128}),
+    "mistral": ("mistral", {"head_dim": 64, "sliding_window": None}),
+    "qwen3 experts": ("qwen3_moe", {"head_dim": 64, **EXPERTS}),
 }
 
 PROMPTS = [

@@ -98,6 +98,11 @@ def _convert(gguf_file: Path, dtype: str, directory: Path) -> None:
     hf_config.architectures = [_architecture(hf_config.model_type)]
     hf_config.tie_word_embeddings = not any(tensor.name == "output.weight" for tensor in reader.tensors)
     config = parse_model_config(hf_config.to_dict())
+    if config.experts is not None:
+        raise ModelError(
+            f"{gguf_file} holds a mixture of experts, which can be read from safetensors files only; "
+            "give the model's directory or hub id."
+        )
     rope = _rope_scaling(reader, config)
     if rope is not None:
         hf_config.rope_parameters = rope

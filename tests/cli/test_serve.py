@@ -57,7 +57,8 @@ def test_without_options_every_value_is_that_of_server_args(launches: Launches) 
 def test_every_option_reaches_the_server(launches: Launches, tmp_path: Path) -> None:
     record = tmp_path / "run.jsonl"
     options = (
-        "--model some/model --host 0.0.0.0 --port 0 --num-tokenizer 4 --device cuda:1 --dtype float32 "
+        "--model some/model --model-source modelscope --kv-cache-dtype fp8 "
+        "--host 0.0.0.0 --port 0 --num-tokenizer 4 --device cuda:1 --dtype float32 "
         "--dummy-weight --threads 3 --page-size 1 --num-pages 9 --max-running-requests 5 --max-seq-len 99 "
         "--backlog-limit 8 --step-ms 2 --prefill-budget 64 --cache naive --admission reserve --no-overlap "
         f"--seed 11 --gap late-abort --gap early-break --record {record} --record-messages "
@@ -70,6 +71,8 @@ def test_every_option_reaches_the_server(launches: Launches, tmp_path: Path) -> 
     assert launches.args == [
         ServerArgs(
             model="some/model",
+            model_source="modelscope",
+            kv_cache_dtype="fp8",
             host="0.0.0.0",
             port=0,
             num_tokenizer=4,

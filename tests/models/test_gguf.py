@@ -30,9 +30,18 @@ def byte_tokens() -> list[str]:
 
 
 def write_gguf(
-    path: Path, theta: float = 1e4, rope_factors: np.ndarray | None = None, **extra: np.ndarray
+    path: Path,
+    theta: float = 1e4,
+    rope_factors: np.ndarray | None = None,
+    kind: str = "llama",
+    experts: int = 0,
+    **extra: np.ndarray,
 ) -> Path:
-    writer = gguf.GGUFWriter(path, "llama")
+    writer = gguf.GGUFWriter(path, kind)
+    if experts:
+        writer.add_expert_count(experts)
+        writer.add_expert_used_count(2)
+        writer.add_expert_feed_forward_length(INNER)
     writer.add_context_length(128)
     writer.add_embedding_length(WIDTH)
     writer.add_block_count(LAYERS)
@@ -175,3 +184,9 @@ def test_the_decoder_loads_it(model_dir: Path) -> None:
     filled = Decoder(load_model_config(model_dir), 64, torch.float32, torch.device("cpu"))
     load_weights(filled, model_dir)
     assert filled.embedding.weight.isfinite().all()
+
+
+def test_a_mixture_of_experts_is_refused(tmp_path: Path) -> None:
+    file = write_gguf(tmp_path / "many.gguf", kind="qwen3moe", experts=4)
+    with pytest.raises(ModelError, match="mixture of experts, which can be read from safetensors files only"):
+        converted(file, "float32", tmp_path / "cache")
