@@ -41,7 +41,7 @@ from minisgl_tutor.trace.steps import Step
 
 EOS = 256
 STEP_US = 1_000
-GAP_US = 1_000
+GAP_US = 4_500
 """Between two clients, on average: about as many come as are served."""
 
 AT_ONCE_S = 0.002
@@ -115,7 +115,7 @@ class Soak:
     async def _main(self) -> None:
         loop = asyncio.get_running_loop()
         loop.set_exception_handler(lambda _, context: self.wrong.append(f"an error: {context}"))
-        config = SchedulerConfig(prefill_budget=16, overlap=True, seed=self.seed, head_room=8)
+        config = SchedulerConfig(prefill_budget=32, overlap=True, seed=self.seed, head_room=8)
         args = ServerArgs(num_tokenizer=2, scheduler=config, gaps=self.gaps)
         engine = OneMillisecondEngine(INFO, lag=True)
         self.stage = Stage(
@@ -145,7 +145,9 @@ class Soak:
         pick = self._random
         body = {
             "model": "m",
-            "messages": [{"role": "user", "content": "x" * pick.choice([1, 10, 60, 130])}],
+            "messages": [
+                {"role": "user", "content": f"{len(self._clients)}{'x' * pick.choice([1, 9, 60, 130])}"}
+            ],
             "max_tokens": pick.choice([1, 2, 8, 30]),
             "stream": pick.random() < 0.7,
             "ignore_eos": pick.random() < 0.5,

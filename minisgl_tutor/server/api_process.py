@@ -30,6 +30,7 @@ from .addresses import Addresses
 from .announce import progress, ready_line, record_line, usage
 from .api_server import create_app, fresh_stamp
 from .build import build_frontend
+from .bulk import BulkBodies
 from .children import Children, how_it_ended
 from .config import Limits, ServerArgs
 from .files import allow_files
@@ -116,7 +117,8 @@ def _wait_ready(children: Children, signals: StopSignals) -> signal.Signals | No
 def _build(
     args: ServerArgs, state: FrontendManager, ledger: Ledger, pulses: Pulses, record: RecordTarget | None
 ) -> Operations:
-    app = create_app(state, args.served_model, limits=args.limits)
+    examine = BulkBodies(args.limits.max_prompt_chars).examine
+    app = create_app(state, args.served_model, limits=args.limits, examine=examine)
     if record is None:
         return Operations(args, state, app, app, ledger, pulses)
     recorded = RecordingApp(app, RecordFile(record))

@@ -17,6 +17,7 @@ from starlette.responses import Response
 
 from . import health
 from .body import WholeBody
+from .bulk import Examine, take_all
 from .choices import collect_all, stream_all, submit_all
 from .config import Limits, ServerArgs
 from .error_handlers import add_error_handlers
@@ -52,11 +53,13 @@ def create_app(
     stamp: Stamp = fresh_stamp,
     limits: Limits = ServerArgs.limits,
     workers: health.Workers = health.no_workers,
+    examine: Examine = take_all,
 ) -> FastAPI:
     """The application over ``state``.
 
     ``stamp`` makes response ids and times; a replay has recorded ones. ``limits`` say
-    how large and how slow a body may be; ``workers`` tells how they are.
+    how large and how slow a body may be; ``workers`` tells how they are; ``examine``
+    looks at a body before it is read.
     """
     app = FastAPI(title="minisgl-tutor", docs_url=None, redoc_url=None, openapi_url=None)
     app.state.frontend = state
@@ -65,7 +68,7 @@ def create_app(
     app.state.workers = workers
     app.include_router(router)
     app.include_router(health.router)
-    app.add_middleware(WholeBody, state=state, limits=limits)
+    app.add_middleware(WholeBody, state=state, limits=limits, examine=examine)
     add_error_handlers(app)
     return app
 

@@ -12,6 +12,7 @@ import asyncio
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from ..message import ErrorReply
+from .bulk import Examine
 from .config import Limits
 from .frontend import FrontendManager
 from .protocol import RequestFailed
@@ -21,10 +22,11 @@ from .sse import ClientDisconnected, error_response, unless
 class WholeBody:
     """An app in front of another, which gets no request whose body is too large or has no end."""
 
-    def __init__(self, app: ASGIApp, state: FrontendManager, limits: Limits) -> None:
+    def __init__(self, app: ASGIApp, state: FrontendManager, limits: Limits, examine: Examine) -> None:
         self._app = app
         self._state = state
         self._limits = limits
+        self._examine = examine
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -32,6 +34,7 @@ class WholeBody:
             return
         try:
             body = await unless(self._stopping(), self._in_time(receive))
+            await self._examine(body)
         except ClientDisconnected:
             return
         except RequestFailed as failure:
