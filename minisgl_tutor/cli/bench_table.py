@@ -74,7 +74,7 @@ def _counts(result: dict[str, Any]) -> Table:
         "output tokens a second": _number(result["output_tok_s"]),
         "requests a second": _number(result["requests_s"]),
         "output tokens": f"{result['output_tokens']:,}",
-        "tokens counted by": result["counted_by"],
+        "tokens counted by": result["counted_by"] if result["whole"] else EMPTY,
         "chunks of text": f"{result['chunks_of_text']:,}",
         "tokens of an answer": _range(result["tokens_per_answer"]),
         "chunks of an answer": _range(result["chunks_per_answer"]),

@@ -61,17 +61,17 @@ def test_a_quiet_moment_is_for_the_sink() -> None:
 
 
 def test_work_hides_behind_a_step_that_still_runs() -> None:
-    """Step 0 is launched at 10; then come 7 of work, 3 of them the launch of step 1."""
+    """Step 0 is launched at 10; then come 9 of work, of which 2 are behind the launch of step 1 as well."""
     script = Script()
     script.at(8).enter("launch", 0)
     script.at(10).launched(0)
     script.at(11).enter("receive", 1)
     script.at(14).enter("launch", 1)
     script.at(17).launched(1)
-    script.at(17).wait(0, running=True)
+    script.at(19).wait(0, running=True)
     script.at(30).enter("postprocess", 0)
-    assert script.spans[-1] == Span("wait", 17, 30, 0, hid_ns=7)
-    # 4 more until step 1 is needed, and none of the 7 a second time.
+    assert script.spans[-1] == Span("wait", 19, 30, 0, hid_ns=9)
+    # 4 more until step 1 is needed, and none of the 9 a second time.
     script.at(34).wait(1, running=True)
     script.at(35).enter("postprocess", 1)
     assert script.spans[-1] == Span("wait", 34, 35, 1, hid_ns=4)
