@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections import Counter
 
 from starlette.types import Receive, Scope, Send
 
-from minisgl_tutor.server.admission import Admission
+from minisgl_tutor.server.admission import AT_ONCE, Admission
 from minisgl_tutor.trace.asgi import AsgiClient, Reader
 from minisgl_tutor.trace.clock import run
 
@@ -81,5 +82,23 @@ def test_a_server_that_is_to_stop_takes_nothing_and_tells_when_it_is_empty(rig) 
         assert running.status == 200
         assert asyncio.get_running_loop().time() == 10
         assert admission.refused == {"stopping": 1}
+
+    run(main)
+
+
+def test_of_many_that_come_together_a_bounded_number_is_let_through_in_a_turn_of_the_loop(rig) -> None:
+    async def main() -> None:
+        turn, turns = 0, []
+
+        async def notes_its_turn(scope: Scope, receive: Receive, send: Send) -> None:
+            turns.append(turn)
+
+        client = AsgiClient(Admission(notes_its_turn, rig().state, 1000))
+        for _ in range(3 * AT_ONCE):
+            client.request("POST", "/")
+        while len(turns) < 3 * AT_ONCE:
+            await asyncio.sleep(0)
+            turn += 1
+        assert max(Counter(turns).values()) <= AT_ONCE
 
     run(main)
