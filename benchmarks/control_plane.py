@@ -1,6 +1,6 @@
 """From the scheduler to the sockets: tokens a second when the model costs nothing.
 
-    benchmarks/control_plane.py [--tree DIR]... [--streams 256,64,16,1] [--rounds 5] [--json FILE]
+    benchmarks/control_plane.py [--tree DIR]... [--streams 256,64,16,1] [--step-ms 0] [--rounds 5]
 
 Each tree is a checkout whose package is served (that of this script by default; give several to compare
 them). Their servers are all started first, and their rounds take turns, so that a machine that is now fast
@@ -25,7 +25,7 @@ import socket
 import statistics
 import subprocess
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -41,13 +41,17 @@ MOST_PER_STREAM = 16
 class Server:
     """One tree's server, in its own processes."""
 
-    def __init__(self, tree: Path, python: str) -> None:
+    def __init__(self, tree: Path, step_ms: int) -> None:
         self.name = tree.name
         self.port = _free_port()
         environment = {**os.environ, "PYTHONPATH": str(tree)}
         script = str(HERE / "free_server.py")
         self._process = subprocess.Popen(
-            [python, script, str(self.port)], cwd=tree, env=environment, stdout=subprocess.PIPE, text=True
+            [sys.executable, script, str(self.port), str(step_ms)],
+            cwd=tree,
+            env=environment,
+            stdout=subprocess.PIPE,
+            text=True,
         )
 
     def wait_ready(self) -> None:
@@ -122,8 +126,7 @@ def _free_port() -> int:
         return port
 
 
-def _run(trees: Iterable[Path], streams: list[int], rounds: int, warmup: int, file: Path | None) -> None:
-    servers = [Server(tree.resolve(), sys.executable) for tree in trees]
+def _run(servers: list[Server], streams: list[int], rounds: int, warmup: int, file: Path | None) -> None:
     try:
         for server in servers:
             server.wait_ready()
@@ -150,6 +153,7 @@ def main() -> None:
     )
     parser.add_argument("--tree", type=Path, action="append", help="a checkout to serve from; repeatable")
     parser.add_argument("--streams", default="256,64,16,1", help="numbers of streams, each measured in turn")
+    parser.add_argument("--step-ms", type=int, default=0, help="what each step of the engine takes at least")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--warmup", type=int, default=1, help="rounds before, which do not count")
     parser.add_argument("--json", type=Path, help="file to which each round is appended as a line")
@@ -157,7 +161,8 @@ def main() -> None:
     streams = [int(count) for count in given.streams.split(",")]
     cores, load = len(os.sched_getaffinity(0)), os.getloadavg()[0]
     print(f"Python {platform.python_version()}, {cores} cores, load {load:.1f}")
-    _run(given.tree or [HERE.parent], streams, given.rounds, given.warmup, given.json)
+    servers = [Server(tree.resolve(), given.step_ms) for tree in given.tree or [HERE.parent]]
+    _run(servers, streams, given.rounds, given.warmup, given.json)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 """The server with an engine that costs nothing: what is left is the control plane, in its real processes.
 
-Run as a script it serves until it is stopped: ``free_server.py PORT``.
+Run as a script it serves until it is stopped: ``free_server.py PORT STEP_MS``, where each step of the engine
+takes so many milliseconds at least, 0 for none.
 """
 
 from __future__ import annotations
@@ -10,7 +11,8 @@ from functools import partial
 
 import numpy as np
 
-from minisgl_tutor.engine.base import EngineInfo, ForwardBatch
+from minisgl_tutor.engine.base import Engine, EngineInfo, ForwardBatch
+from minisgl_tutor.engine.slow import SlowEngine
 from minisgl_tutor.links.zmq_queue import ZmqPullQueue, ZmqPushQueue
 from minisgl_tutor.models.resolve import resolve_model
 from minisgl_tutor.recording.recorder import message_log
@@ -59,7 +61,9 @@ class FreeEngine:
 
 def run_scheduler(args: ServerArgs, model: str, addresses: Addresses, ready: Ready) -> None:
     """The scheduler's process."""
-    engine = FreeEngine(INFO, load_tokenizer(model).encode(TEXT, add_special_tokens=False))
+    engine: Engine = FreeEngine(INFO, load_tokenizer(model).encode(TEXT, add_special_tokens=False))
+    if args.step_ms:
+        engine = SlowEngine(engine, args.step_ms)
     scheduler = build_scheduler(
         args,
         engine,
@@ -71,8 +75,8 @@ def run_scheduler(args: ServerArgs, model: str, addresses: Addresses, ready: Rea
     scheduler.run_forever()
 
 
-def main(port: int) -> int:
-    args = ServerArgs(port=port, log_level="warning")
+def main(port: int, step_ms: int) -> int:
+    args = ServerArgs(port=port, step_ms=step_ms, log_level="warning")
     model = str(resolve_model(None))
     configure_logging(args.log_level)
 
@@ -91,4 +95,4 @@ def main(port: int) -> int:
 
 
 if __name__ == "__main__":
-    raise SystemExit(main(int(sys.argv[1])))
+    raise SystemExit(main(int(sys.argv[1]), int(sys.argv[2])))
