@@ -1,13 +1,13 @@
 """What an 8-bit K/V cache costs in accuracy and gives in speed, and whether mixtures of experts run.
 
-    python benchmarks/fp8_check.py [--model PATH] [--bench DIR] [--out FILE] [--device cpu]
+    python benchmarks/fp8_check.py [--model PATH] [--bench DIR] [--only PART ...] [--out FILE] [--device cpu]
 
 Prints the verdict as JSON; the exit status is 0 if everything holds. On a GPU, with ``--bench DIR``,
 a folder with a model's configuration and tokenizer, which then has random weights:
 
-* accuracy of ``--model`` (the one that ships, if not given), and of the dummy: scores of prompts and
+* accuracy of ``--model`` (the one that ships, if not given), and accuracy-of-dummy: scores of prompts and
   of answers fed token by token, in decode from captured steps, for each type of cache and attention
-* speed: ``bench offline`` with either cache, one process after the other
+* speed: ``bench offline`` with either cache, ``--rounds`` times one after the other
 * experts: the shape of Qwen3-30B-A3B with ``--layers`` layers; captured decode against steps that are not,
   and ``bench offline``
 
@@ -79,15 +79,15 @@ EXPERTS = {
 
 @dataclass(frozen=True)
 class Way:
-    """Types of the computation and of the cache, and the attention."""
+    """Types of the computation and of the cache. ``eager`` names an attention, and captures no step."""
 
     dtype: str
     cache: str
-    attn: str = "auto"
+    eager: str | None = None
 
     @property
     def name(self) -> str:
-        return f"{self.dtype}, {self.cache} cache" + ("" if self.attn == "auto" else f", {self.attn}")
+        return f"{self.dtype}, {self.cache} cache" + (f", {self.eager} without graphs" if self.eager else "")
 
 
 def make_prompts(model_dir: Path, dummy: bool) -> list[list[int]]:
@@ -173,7 +173,7 @@ def accuracy(model: str | None, device: str, dummy: bool, count: int) -> dict[st
     """Every way's scores against those of float32, and of a 16-bit cache; then its own greedy text."""
     ways = [Way("float32", "auto"), Way("float32", "fp8"), Way("bfloat16", "auto"), Way("bfloat16", "fp8")]
     if device == "cuda":
-        ways += [Way("bfloat16", "auto", "sdpa,triton"), Way("bfloat16", "fp8", "sdpa,triton")]
+        ways += [Way("bfloat16", cache, attn) for attn in ("fi,triton", "sdpa") for cache in ("auto", "fp8")]
     # A model that is a file is unpacked in the type that it is run in.
     directories = {dtype: str(resolve_model(model, dtype)) for dtype in ("float32", "bfloat16")}
     prompts = make_prompts(Path(directories["float32"]), dummy)
@@ -186,7 +186,8 @@ def accuracy(model: str | None, device: str, dummy: bool, count: int) -> dict[st
             device=device,
             dtype=way.dtype,  # type: ignore[arg-type]
             kv_cache_dtype=way.cache,  # type: ignore[arg-type]
-            attn=way.attn,
+            attn=way.eager or "auto",
+            cuda_graph_max_bs=0 if way.eager else None,
             dummy_weight=dummy,
             max_seq_len=max(map(len, prompts)) + count,
         )
@@ -206,8 +207,8 @@ def accuracy(model: str | None, device: str, dummy: bool, count: int) -> dict[st
         "against float32, auto cache": {way.name: differ(scores[way], exact) for way in ways[1:]},
         "fp8 cache against auto cache": {
             way.name: {
-                **differ(scores[way], scores[Way(way.dtype, "auto", way.attn)]),
-                **same_text(texts[way], texts[Way(way.dtype, "auto", way.attn)]),
+                **differ(scores[way], scores[Way(way.dtype, "auto", way.eager)]),
+                **same_text(texts[way], texts[Way(way.dtype, "auto", way.eager)]),
             }
             for way in ways
             if way.cache == "fp8"
@@ -254,9 +255,9 @@ def bench(folder: Path, runs: int, *options: str) -> dict[str, Any]:
     return {name: result[name] for name in ("tok_s", "runs", "pages", "options", "machine", "versions")}
 
 
-def speed(folder: Path, runs: int) -> dict[str, Any]:
-    """16 bits, 8 bits, and the same again in the other order, as a machine's speed may drift."""
-    order = ["auto", "fp8", "fp8", "auto"]
+def speed(folder: Path, runs: int, rounds: int) -> dict[str, Any]:
+    """16 bits and 8 bits in turn, as a machine's speed may drift."""
+    order = ["auto", "fp8"] * rounds
     rows = [(cache, bench(folder, runs, "--kv-cache-dtype", cache)) for cache in order]
     return {"ok": True, "runs": [{"kv_cache_dtype": cache, **row} for cache, row in rows]}
 
@@ -294,6 +295,10 @@ def main() -> int:
     parser.add_argument("--device", default="cuda")
     parser.add_argument("--tokens", type=int, default=48, help="tokens of each answer")
     parser.add_argument("--runs", type=int, default=2, help="timed runs of each process")
+    parser.add_argument("--rounds", type=int, default=1)
+    parser.add_argument(
+        "--only", nargs="+", metavar="PART", help="accuracy, accuracy-of-dummy, speed, experts"
+    )
     parser.add_argument("--layers", type=int, default=48, help="layers of the model with experts")
     parser.add_argument("--out", type=Path)
     args = parser.parse_args()
@@ -302,10 +307,11 @@ def main() -> int:
     ]
     if args.bench and args.device == "cuda":
         checks += [
-            ("accuracy_of_dummy", lambda: accuracy(str(args.bench), "cuda", True, args.tokens)),
-            ("speed", lambda: speed(args.bench, args.runs)),
+            ("accuracy-of-dummy", lambda: accuracy(str(args.bench), "cuda", True, args.tokens)),
+            ("speed", lambda: speed(args.bench, args.runs, args.rounds)),
             ("experts", lambda: experts(args.bench, args.layers, args.runs)),
         ]
+    checks = [(name, check) for name, check in checks if args.only is None or name in args.only]
     verdict: dict[str, Any] = {
         "machine": torch.cuda.get_device_name() if args.device == "cuda" else f"{platform.machine()} CPU",
         "versions": f"Python {platform.python_version()}, torch {version('torch')}",
