@@ -125,7 +125,7 @@ def report(
     result: dict[str, Any] = {
         "benchmark": "offline",
         "date": datetime.now(UTC).date().isoformat(),
-        "machine": f"one {gpu}" if gpu else f"{platform.machine()} CPU",
+        "machine": f"{options['tp']} {gpu}" if gpu else f"{platform.machine()} CPU",
         "versions": {"python": platform.python_version(), **dict(_versions())},
         "options": options,
         "model_name": options["model"],
@@ -141,6 +141,8 @@ def report(
             "highest": round(max(speeds), 1),
         },
     }
+    if options["tp"] > 1:
+        return result  # peer and floor are those of one GPU
     peer = PEERS.get((config.hidden_size, config.num_layers)) if gpu == "NVIDIA H200" else None
     if peer and sum(workload.outputs) == 133_966:
         result["ratio_to_peer"] = round(median / peer, 3)

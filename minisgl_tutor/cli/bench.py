@@ -37,6 +37,7 @@ def offline(
         str | None,
         typer.Option(help="Where the model runs.", show_default="the GPU if torch sees one, else cpu"),
     ] = None,
+    tp: Annotated[int, typer.Option(min=1, help="As for serve.")] = 1,
     dtype: Annotated[Dtype, typer.Option(help="Type of weights and K/V cache.")] = Dtype.bfloat16,
     kv_cache_dtype: Annotated[KVCacheDtype, typer.Option(help="As for serve.")] = KVCacheDtype.auto,
     attn: Annotated[str, typer.Option(help="auto, fi, triton or sdpa; or two, for prefill,decode.")] = "auto",
@@ -83,6 +84,7 @@ def offline(
         fail(str(error), status=1)
     options: dict[str, Any] = {
         "device": device or ("cuda" if torch.cuda.is_available() else "cpu"),
+        "tp": tp,
         "dtype": dtype.value,
         "kv_cache_dtype": kv_cache_dtype.value,
         "dummy_weight": dummy_weight,

@@ -1,8 +1,9 @@
-"""The sum over the GPUs of one machine in one step: each reads what it needs from the memory of the others.
+"""The sum over two GPUs of one machine in one step: each reads what it needs from the other's memory.
 
 A decode step sums a few kilobytes twice a layer. What that takes is not the bytes but the
 waiting, and NCCL's algorithms, made for many bytes, wait longer. PyTorch's symmetric
-memory has the kernel.
+memory has the kernel. Of more than two GPUs each might add up in another order, and
+what a rank chooses by its sums, such as experts, would not be what the others choose.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from .seat import Seat
 
 DTYPES = (torch.bfloat16, torch.float32)
 BYTES = 2 << 20
-"""Sums of more bytes, counted once for each other rank, are NCCL's."""
+"""Sums of more bytes are NCCL's."""
 
 ALIGNMENT = 16
 
@@ -34,13 +35,13 @@ class OneShot:
     def set_up(
         cls, seat: Seat, dtype: torch.dtype, device: torch.device, smallest: Callable[[int], int]
     ) -> OneShot | None:
-        """``None``, on all ranks, if one cannot reach the memory of the others, or the type is another.
+        """``None``, on all ranks, unless they are two that reach each other's memory, and the type fits.
 
         ``smallest`` is ``Group.smallest``.
         """
-        if seat.local_size != seat.size or dtype not in DTYPES:
+        if (seat.local_size, seat.size) != (2, 2) or dtype not in DTYPES:
             return None
-        limit = BYTES // (seat.size - 1) // dtype.itemsize
+        limit = BYTES // dtype.itemsize
         made = None
         try:
             import torch.distributed._symmetric_memory as symmetric

@@ -127,6 +127,20 @@ def parse_model_config(raw: Mapping[str, Any]) -> ModelConfig:
     return config
 
 
+def check_ranks(config: ModelConfig, tp: int) -> None:
+    """Whether ``tp`` ranks can share the model.
+
+    Raises:
+        ModelError: they cannot, as each needs as many attention heads as any other.
+    """
+    if config.num_heads % tp:
+        fitting = [n for n in range(1, config.num_heads + 1) if config.num_heads % n == 0]
+        raise ModelError(
+            f"--tp {tp} does not divide the model's {config.num_heads} attention heads; "
+            f"give one of {', '.join(map(str, fitting))}."
+        )
+
+
 def _family(raw: Mapping[str, Any]) -> tuple[str, Family]:
     names = raw.get("architectures") or [
         name for name, family in FAMILIES.items() if family.model_type == raw.get("model_type")

@@ -22,8 +22,7 @@ from math import gcd
 import torch
 from torch import Tensor
 
-from .config import ModelConfig
-from .errors import ModelError
+from .config import ModelConfig, check_ranks
 
 Range = tuple[int, int]
 
@@ -59,12 +58,7 @@ class Shard:
     """
 
     def __init__(self, config: ModelConfig, rank: int = 0, size: int = 1) -> None:
-        if config.num_heads % size:
-            fitting = [n for n in range(1, config.num_heads + 1) if config.num_heads % n == 0]
-            raise ModelError(
-                f"--tp {size} does not divide the model's {config.num_heads} attention heads; "
-                f"give one of {', '.join(map(str, fitting))}."
-            )
+        check_ranks(config, size)
         self.rank = rank
         self.size = size
         heads, group = config.num_heads // size, config.num_heads // config.num_kv_heads

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..distributed.seat import local_seats
+from ..models.config import check_ranks, load_model_config
 from ..models.errors import ModelError
 from ..models.resolve import resolve_model
 from ..recording.recorder import RecordTarget, message_log
@@ -54,6 +55,11 @@ def launch_server(server_args: ServerArgs, run_shell: bool = False, program: str
     # Only a look: a taken port should be known before a model is downloaded.
     bind_port(server_args.host, server_args.port).close()
     model_dir = find_model(server_args)
+    if server_args.tp > 1:
+        try:
+            check_ranks(load_model_config(model_dir), server_args.tp)
+        except ModelError as error:
+            raise StartError(str(error)) from None
     target = _record_target(server_args)
 
     build_worker = partial(build_tokenize_worker, server_args)

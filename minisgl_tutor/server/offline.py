@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import weakref
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Protocol
 
@@ -14,6 +15,7 @@ from ..links.memory import MemoryChannel, MemoryPull, MemoryPush
 from ..links.zmq_queue import ZmqPullQueue, ZmqPushQueue
 from ..message import BackendMsg, DetokenizeMsg, ErrorReply, UserMsg
 from ..message.codec import Single
+from ..models.config import check_ranks, load_model_config
 from ..models.errors import ModelError
 from .addresses import Addresses
 from .build import build_scheduler
@@ -93,9 +95,11 @@ class SchedulerProcesses:
     """
 
     def __init__(self, args: ServerArgs, model_dir: Path) -> None:
-        self._children = Children(args.log_level)
+        check_ranks(load_model_config(model_dir), args.tp)
+        stack = ExitStack()
         # Also when nobody calls it, at the latest at the end of this process.
-        self.close = weakref.finalize(self, self._children.__exit__, None, None, None)
+        self.close = weakref.finalize(self, stack.close)
+        self._children = stack.enter_context(Children(args.log_level))
         directory = self._children.directory
         addresses, info_file = Addresses.within(directory, 0), directory / "engine.json"
         try:
@@ -107,7 +111,9 @@ class SchedulerProcesses:
                 else:
                     self._children.start_silent(name, run_follower, args, model_dir, seat)
             self._answers = ZmqPullQueue(addresses.detokenizer, "answers")
+            stack.callback(self._answers.close)
             self._to_scheduler = ZmqPushQueue(addresses.scheduler, "scheduler")
+            stack.callback(self._to_scheduler.close)
             self._children.wait_ready()
         except StartError as error:
             self.close()

@@ -107,7 +107,7 @@ def run_follower(args: ServerArgs, model_dir: Path, seat: Seat, ready: Ready) ->
     engine, eos_token_ids = _load(args, model_dir, group)
     scheduler = build_scheduler(args, engine, eos_token_ids, pull, NoPush())
     _wait_for_all(group)
-    ready()
+    ready(held=scheduler.held)
     scheduler.run_forever()
 
 

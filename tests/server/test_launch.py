@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import inspect
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from minisgl_tutor.resources import model_dir
 from minisgl_tutor.server import api_process, launch
 from minisgl_tutor.server.addresses import Addresses
 from minisgl_tutor.server.config import ServerArgs
@@ -89,6 +91,8 @@ def test_each_rank_has_a_scheduler_and_one_of_them_reports(
     monkeypatch: pytest.MonkeyPatch, model: str
 ) -> None:
     """(C2.6, C2.10, C2.14, C2.21)"""
+    config = json.loads((model_dir() / "config.json").read_text())
+    (Path(model) / "config.json").write_text(json.dumps({**config, "num_attention_heads": 6}))
     call = entered(monkeypatch, ServerArgs(model=model, port=0, tp=3))
     started = Started()
     call["start_subprocess"](started, Addresses.within(Path("/tmp/x"), 1))
@@ -102,6 +106,8 @@ def test_each_rank_has_a_scheduler_and_one_of_them_reports(
     assert [(seat.rank, seat.size, seat.local_rank, seat.meeting) for seat in seats] == [
         (rank, 3, rank, "/tmp/x/meeting") for rank in range(3)
     ]
+    with pytest.raises(StartError, match="--tp 4 does not divide the model's 6 attention heads"):
+        launch.launch_server(ServerArgs(model=model, port=0, tp=4))
 
 
 def test_a_file_that_is_no_model_is_one_sentence(tmp_path: Path) -> None:
