@@ -84,8 +84,8 @@ def serve(
         AllReduce,
         typer.Option(
             rich_help_panel=MODEL,
-            help="How GPUs sum their results: auto reads small ones directly from each other's memory, "
-            "nccl never does.",
+            help="How GPUs sum their results: auto lets two read small ones directly from each other's "
+            "memory, nccl never does.",
         ),
     ] = AllReduce.auto,
     dtype: Annotated[
