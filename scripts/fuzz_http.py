@@ -37,13 +37,15 @@ PATIENCE_S = 120
 # JSON as text: much of this no encoder would write.
 NUMBERS = ["0", "-1", "1", "0.5", "1e999", "NaN", "-Infinity", "1e-999", str(2**31), str(2**70), "9" * 5000]
 STRINGS = ['""', r'"\ud800"', r'"a\udfffb"', r'"\u0000"', '"什么是 KV Cache？"', '"<|im_end|>"', '"user"']
-OTHERS = ["null", "true", "[]", "{}", "[[]]", '{"a": 1}', "[" * 99 + "]" * 99, "[" * 20_000 + "]" * 20_000]
+OTHERS = ["null", "true", "[]", "{}", '["a", "."]', "[[]]", '{"a": 1}']
+OTHERS += ["[" * 99 + "]" * 99, "[" * 20_000 + "]" * 20_000]
 VALUES = [*NUMBERS, *STRINGS, *OTHERS]
 BODIES = [b"", b"\xff\xfe", b"null", b"[]", b'"x"', b"{", b"[" * 100_000, b" " * 10**6]
 HEADERS = ["X: " + "a" * 100_000, "no colon", "Content-Length: -1", "\x00: b"]
 FIELDS = [
     *("model", "prompt", "messages", "max_tokens", "max_completion_tokens", "stream", "stream_options"),
     *("temperature", "top_k", "top_p", "ignore_eos", "seed", "n", "stop", "logprobs", "tools", "user"),
+    *("min_p", "presence_penalty", "frequency_penalty", "top_logprobs", "best_of", "echo", "metadata"),
     *("logit_bias", "response_format", "__class__", r"\ud800"),
 ]
 PATHS = ["/v1/chat/completions"] * 20 + ["/v1/completions"] * 9 + ["/v1/models", "/health", "/", "/%ff/%00"]

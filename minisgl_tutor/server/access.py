@@ -65,6 +65,9 @@ class RequestLog:
         begin = self._clock()
         try:
             await self._app(scope, receive, answer.send)
+        except OSError:
+            if not answer.client_gone:
+                raise
         finally:
             logger.info(
                 "%s %s %s in %.3f s, %d bytes, from %s, request %s",
@@ -84,6 +87,7 @@ class _Answer:
     def __init__(self, request_id: str, send: Send) -> None:
         self.id = request_id
         self.bytes = 0
+        self.client_gone = False
         self._status = 0
         self._complete = False
         self._send = send
@@ -98,7 +102,16 @@ class _Answer:
         if message["type"] == "http.response.start":
             self._status = message["status"]
             MutableHeaders(scope=message)[REQUEST_ID] = self.id
-        await self._send(message)
+        try:
+            await self._send(message)
+        except OSError:
+            self.client_gone = True
+            raise
+        except RuntimeError as error:
+            if "closed" not in str(error):
+                raise
+            self.client_gone = True  # uvloop says so where others raise an OSError
+            raise ConnectionError("the client has closed its connection") from error
         if message["type"] == "http.response.body":
             self.bytes += len(message.get("body", b""))
             self._complete = not message.get("more_body", False)

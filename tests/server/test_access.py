@@ -35,6 +35,40 @@ def logged(app) -> RequestLog:
     return RequestLog(app, lambda: asyncio.get_running_loop().time())
 
 
+@pytest.mark.parametrize(
+    "error",
+    [
+        OSError("gone"),
+        RuntimeError("unable to perform operation on <TCPTransport closed=True>; the handler is closed"),
+    ],
+)
+def test_a_client_that_is_gone_is_no_failure_whatever_the_loop_calls_it(error: Exception) -> None:
+    async def send(message) -> None:
+        raise error
+
+    seen: list[BaseException] = []
+
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        try:
+            await send({"type": "http.response.start", "status": 200, "headers": []})
+        except OSError as raised:
+            seen.append(raised)
+            raise
+
+    scope = {"type": "http", "method": "GET", "raw_path": b"/", "headers": []}
+    run(lambda: logged(app)(scope, None, send))
+    assert len(seen) == 1
+
+
+def test_a_failure_of_the_app_itself_goes_on(caplog: pytest.LogCaptureFixture) -> None:
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        raise OSError("its own disk is full")
+
+    scope = {"type": "http", "method": "GET", "raw_path": b"/", "headers": []}
+    with pytest.raises(OSError, match="disk"):
+        run(lambda: logged(app)(scope, None, None))
+
+
 @pytest.mark.parametrize("given", ["trace-42", "a" * 128, "A.b:c/d+e=f@g_h"])
 def test_the_id_of_a_client_is_kept(given: str) -> None:
     assert asked(logged(three_chunks), headers={"X-Request-Id": given}).headers["x-request-id"] == given
