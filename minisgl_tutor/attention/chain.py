@@ -1,10 +1,13 @@
 """Kernels that follow one another closely (programmatic dependent launch, on Hopper and later).
 
 A step of few rows is some hundreds of kernels of a few microseconds each, and between two
-of them the GPU idles for about one more. Launched with ``**CHAINED``, a kernel starts while
-the one before it still runs. It has to begin with ``follow()``, which waits until all that
-was launched before is complete: only what nobody writes may be read earlier. On other GPUs
-both do nothing.
+of them the GPU idles for about one more. Launched with ``**chained(rows)``, a kernel starts
+while the one before it still runs. It has to begin with ``follow()``, which waits until all
+that was launched before is complete: only what nobody writes may be read earlier. On other
+GPUs both do nothing.
+
+With many rows there is little to gain, and programs that start while others still run do not
+spread over the multiprocessors as evenly as attention counts on.
 """
 
 from __future__ import annotations
@@ -22,8 +25,12 @@ def _gpu_chains() -> bool:
 
 CHAINS: tl.constexpr = tl.constexpr(_gpu_chains())
 
-CHAINED: Mapping[str, bool] = {"launch_pdl": True} if CHAINS.value else {}
-"""For the launch."""
+MOST_ROWS = 8
+
+
+def chained(rows: int) -> Mapping[str, bool]:
+    """For the launch of a kernel in a step of so many rows."""
+    return {"launch_pdl": True} if CHAINS.value and rows <= MOST_ROWS else {}
 
 
 @triton.jit

@@ -19,7 +19,7 @@ from torch import Tensor
 
 from ..engine.kv_cache import FP8, KVCache
 from .base import AttentionPlan, DecodeStep, Sink
-from .chain import CHAINED
+from .chain import chained
 from .fp8_kernels import attend_pairs
 from .paged_kernels import attend, divide, merge
 
@@ -105,7 +105,6 @@ class PagedDecode:
             BLOCK=16 if rows <= 16 else triton.next_power_of_2(self.max_rows),
             ITEM_COST=ITEM_COST,
             num_warps=4,
-            **CHAINED,
         )
         return plan
 
@@ -150,7 +149,7 @@ class PagedDecode:
             PROGRAMS=self.programs,
             num_warps=shape.warps,
             STAGES=shape.stages,
-            **CHAINED,
+            **chained(rows),
         )
         merge[(rows, heads)](
             step.seq_lens,
@@ -166,7 +165,7 @@ class PagedDecode:
             DIM_BLOCK=block_dim,
             PARTS=8,
             num_warps=2,
-            **CHAINED,
+            **chained(rows),
         )
         return out
 

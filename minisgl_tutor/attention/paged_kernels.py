@@ -32,7 +32,6 @@ def divide(
     Larger chunks leave programs idle at the end, by half a chunk on average;
     each item costs as much as reading ``ITEM_COST`` more tokens.
     """
-    follow()
     row = tl.arange(0, BLOCK)
     lens = tl.load(seq_lens + row, mask=row < tl.load(live), other=0)
     best_chunk = TILE * 128

@@ -15,7 +15,6 @@ from torch import Tensor
 
 from ..engine.kv_cache import KVCache
 from .base import TILE_TOKENS, AttentionPlan, PromptStep, Sink
-from .chain import CHAINED, follow
 
 KEYS_AT_ONCE = 64
 
@@ -64,7 +63,6 @@ class PagedPrefill:
             KEYS=KEYS_AT_ONCE,
             num_warps=4,
             num_stages=2,
-            **CHAINED,
         )
         return out
 
@@ -90,7 +88,6 @@ def attend_tile(
     KEYS: tl.constexpr,
 ) -> None:
     """One tile of queries and one head; softmax is online, in base 2."""
-    follow()
     tile = tl.program_id(0)
     head = tl.program_id(1)
     count = tl.load(fields + tiles + tile)

@@ -17,7 +17,6 @@ import triton.language as tl
 from torch import Tensor
 
 from ..attention.base import AttentionPlan, DecodeBackend, DecodeStep
-from ..attention.chain import CHAINED, follow
 from ..models.decoder import Decoder
 from ..progress import Advance, progress
 from .base import ForwardBatch
@@ -161,7 +160,6 @@ class DecodeGraphs:
             seq_lens,
             opened.seeds,
             num_warps=1,
-            **CHAINED,
         )
         step = DecodeStep(tables.page_table, fields[SLOT], seq_lens, opened.locations, live=inputs[-1:])
         plan = self.backend.capture(step)
@@ -169,7 +167,7 @@ class DecodeGraphs:
         tokens = torch.empty(size, dtype=torch.int32, device=inputs.device)
         draw(logits, fields[TEMPERATURE].view(torch.float32), opened.seeds, seq_lens, tokens)
         pool = tables.token_pool
-        keep_tokens[(size,)](tokens, fields[SLOT], seq_lens, pool, pool.shape[1], num_warps=1, **CHAINED)
+        keep_tokens[(size,)](tokens, fields[SLOT], seq_lens, pool, pool.shape[1], num_warps=1)
         return plan, logits, tokens
 
 
@@ -189,7 +187,6 @@ def open_rows(
     seeds: tl.tensor,
 ) -> None:
     """Enters a row's new page in the page table, and looks up what the step needs of the row."""
-    follow()
     row = tl.program_id(0)
     slot = tl.load(inputs + row).to(tl.int64)
     cached = tl.load(inputs + size + row)
@@ -210,7 +207,6 @@ def open_rows(
 def keep_tokens(
     tokens: tl.tensor, slots: tl.tensor, seq_lens: tl.tensor, token_pool: tl.tensor, tokens_per_row: tl.tensor
 ) -> None:
-    follow()
     row = tl.program_id(0)
     place = tl.load(slots + row).to(tl.int64) * tokens_per_row + tl.load(seq_lens + row)
     tl.store(token_pool + place, tl.load(tokens + row))

@@ -16,7 +16,6 @@ import triton
 import triton.language as tl
 from torch import Tensor
 
-from ..attention.chain import CHAINED, follow
 from .base import SamplingBatch
 from .packed_rows import effective_temperatures
 from .sample import kept
@@ -141,10 +140,8 @@ def draw(logits: Tensor, temperatures: Tensor, seeds: Tensor, positions: Tensor,
         LOWEST_TEMPERATURE,
         PART=PART,
         num_warps=8,
-        **CHAINED,
     )
-    block = triton.next_power_of_2(parts)
-    _draw_all[(rows,)](best, where, tokens, parts, BLOCK=block, num_warps=1, **CHAINED)
+    _draw_all[(rows,)](best, where, tokens, parts, BLOCK=triton.next_power_of_2(parts), num_warps=1)
 
 
 @triton.jit
@@ -168,7 +165,6 @@ def _draw_part(
     lowest_temperature: tl.tensor,
     PART: tl.constexpr,
 ) -> None:
-    follow()
     row = tl.program_id(0).to(tl.int64)
     part = tl.program_id(1)
     QUARTER: tl.constexpr = PART // 4
@@ -207,7 +203,6 @@ def _draw_part(
 def _draw_all(
     best: tl.tensor, where: tl.tensor, tokens: tl.tensor, parts: tl.tensor, BLOCK: tl.constexpr
 ) -> None:
-    follow()
     row = tl.program_id(0).to(tl.int64)
     part = tl.arange(0, BLOCK)
     value = tl.load(best + row * parts + part, mask=part < parts, other=-float("inf"))

@@ -15,7 +15,6 @@ import triton.language as tl
 from torch import Tensor
 
 from ..attention.base import PromptBackend, PromptStep
-from ..attention.chain import CHAINED, follow
 from ..models.decoder import Decoder
 from ..progress import Advance, progress
 from .base import ForwardBatch
@@ -114,7 +113,6 @@ class PromptGraphs:
             locations,
             BLOCK=TOKENS_AT_ONCE,
             num_warps=2,
-            **CHAINED,
         )
         last_tokens = inputs[3 * size : 3 * size + MAX_ROWS].long()
         tiles = inputs[3 * size + MAX_ROWS :].view(4, tile_count(size))
@@ -135,7 +133,6 @@ def place_tokens(
     BLOCK: tl.constexpr,
 ) -> None:
     """Looks up where each token's K and V go."""
-    follow()
     token = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
     slot = tl.load(inputs + size + token).to(tl.int64)
     position = tl.load(inputs + 2 * size + token)

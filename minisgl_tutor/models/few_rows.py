@@ -12,7 +12,7 @@ import triton
 import triton.language as tl
 from torch import Tensor
 
-from ..attention.chain import CHAINED, follow
+from ..attention.chain import chained, follow
 
 SEVERAL_ROWS = (2, 4)
 FEW_OUTPUTS = 2048
@@ -45,7 +45,7 @@ def few_rows(x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
         BLOCK=min(block, triton.next_power_of_2(width)),
         BIAS=bias is not None,
         num_warps=4,
-        **CHAINED,
+        **chained(rows),
     )
     return out
 
@@ -63,7 +63,7 @@ def gated_row(x: Tensor, weight: Tensor) -> Tensor:
         AT_ONCE=2,
         BLOCK=min(1024, triton.next_power_of_2(width)),
         num_warps=4,
-        **CHAINED,
+        **chained(1),
     )
     return out
 

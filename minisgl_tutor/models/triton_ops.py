@@ -10,7 +10,7 @@ import triton.language as tl
 from torch import Tensor
 
 from ..attention.base import Sink
-from ..attention.chain import CHAINED, follow
+from ..attention.chain import chained, follow
 from . import few_rows, triton_experts
 from .linear import Linear
 
@@ -36,7 +36,8 @@ class TritonOps:
         rows, width = gate_up.shape[0], gate_up.shape[1] // 2
         out = torch.empty(rows, width, dtype=gate_up.dtype, device=gate_up.device)
         block = min(1024, triton.next_power_of_2(width))
-        _gate[(rows, triton.cdiv(width, block))](gate_up, out, width, BLOCK=block, num_warps=4, **CHAINED)
+        grid = (rows, triton.cdiv(width, block))
+        _gate[grid](gate_up, out, width, BLOCK=block, num_warps=4, **chained(rows))
         return out
 
     def gated(self, x: Tensor, gate_up: Linear) -> Tensor:
@@ -81,7 +82,7 @@ class TritonOps:
             NORM=norms is not None,
             SINK=sink is not None,
             num_warps=HEADS_AT_ONCE // 2,
-            **CHAINED,
+            **chained(tokens),
         )
         return turned, k, v
 
@@ -89,8 +90,8 @@ class TritonOps:
 def _launch_norm(x: Tensor, stream: Tensor, weight: Tensor, out: Tensor, eps: float, add: bool) -> None:
     rows, width = x.shape
     block = triton.next_power_of_2(width)
-    warps = min(16, max(1, block // 512))
-    _norm[(rows,)](x, stream, weight, out, width, eps, BLOCK=block, ADD=add, num_warps=warps, **CHAINED)
+    launch = {"num_warps": min(16, max(1, block // 512)), **chained(rows)}
+    _norm[(rows,)](x, stream, weight, out, width, eps, BLOCK=block, ADD=add, **launch)
 
 
 @triton.jit
