@@ -112,7 +112,7 @@ async def ask_until_told(port: int) -> None:
 
 
 def main() -> None:
-    server = subprocess.Popen([sys.executable, FREE_SERVER, "0"], stdout=subprocess.PIPE, text=True)
+    server = subprocess.Popen([sys.executable, FREE_SERVER, "0", "0"], stdout=subprocess.PIPE, text=True)
     try:
         assert server.stdout is not None
         found = re.search(r"http://\S+:(\d+)", server.stdout.readline())
