@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
+from contextlib import closing
 from typing import Any
 
 import zmq
@@ -49,6 +50,7 @@ class ZmqRelay:
 
     def close(self) -> None:
         for socket in self._sockets:
+            socket.disable_monitor()
             socket.close()
 
 
@@ -84,6 +86,7 @@ class ZmqRelayedPull:
         _watch(self._socket, callback)
 
     def close(self) -> None:
+        self._socket.disable_monitor()
         self._socket.close()
 
 
@@ -98,10 +101,12 @@ class NoPush:
 
 
 def _watch(socket: zmq.Socket[bytes], callback: Callable[[], None]) -> None:
-    monitor: Any = socket.get_monitor_socket(zmq.EVENT_DISCONNECTED)
+    monitor: Any = socket.get_monitor_socket(zmq.EVENT_DISCONNECTED | zmq.EVENT_MONITOR_STOPPED)
 
     def wait() -> None:
-        recv_monitor_message(monitor)
-        callback()
+        with closing(monitor):
+            event = recv_monitor_message(monitor)["event"]
+        if event == zmq.EVENT_DISCONNECTED:
+            callback()
 
     threading.Thread(target=wait, name="relay watch", daemon=True).start()
