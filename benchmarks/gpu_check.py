@@ -301,6 +301,7 @@ def invariance() -> dict[str, Any]:
         "page 64": {"page_size": 64, "num_pages": 600},
         "page 256": {"page_size": 256, "num_pages": 150},
         "4 at once": {"max_running_req": 4},
+        "prefill without graphs": {"attn": "sdpa,triton"},
         "sdpa": {"attn": "sdpa"},
     }
     expected: list[list[int]] = []
