@@ -1,5 +1,5 @@
-"""What the reference leaves open: each gap is a mixin over the correct class."""
+"""Faults that this server does not have: each gap is a mixin over the correct class that puts one back."""
 
-from .registry import GAPS, REFERENCE, Gap, UnknownGap, resolve, with_gaps
+from .registry import GAPS, OBSERVED, REFERENCE, Gap, UnknownGap, claims_of, resolve, with_gaps
 
-__all__ = ["GAPS", "REFERENCE", "Gap", "UnknownGap", "resolve", "with_gaps"]
+__all__ = ["GAPS", "OBSERVED", "REFERENCE", "Gap", "UnknownGap", "claims_of", "resolve", "with_gaps"]

@@ -209,12 +209,12 @@ class Scheduler:
             for row, (req, end, token) in enumerate(zip(forward_input.reqs, ends, tokens, strict=True)):
                 req.drain(end)
                 if req.ended:
-                    self._release_if_drained(req)
+                    self._drop_late(req, token)
                     continue
                 if end < req.prefill_len:
                     continue
                 if end == req.prefill_len:
-                    self.cache_manager.keep_prefix(req)
+                    self._keep_prefix(req)
                 if req.sampling_params.stop and req.length == req.prompt_len:
                     prompt = Usage(req.prompt_len, 0, req.cached_len)
                     self.reply.append(StopStringsMsg(req.uid, req.sampling_params.stop, prompt))
@@ -258,6 +258,10 @@ class Scheduler:
         """The terminal reply of a request that cannot be served. Nothing is held for it."""
         self.reply.append(ErrorReply(uid, message, 400, code, param))
 
+    def _keep_prefix(self, req: Req) -> None:
+        """The K/V of its whole prompt is there."""
+        self.cache_manager.keep_prefix(req)
+
     def _retract(self, req: Req) -> None:
         """``req`` runs no further for now. It stays among the running while a step in flight uses it."""
         req.retracted = True
@@ -283,6 +287,10 @@ class Scheduler:
         req.ended = True
         if req.slot is not None:
             self.draining[req.slot] = req
+        self._release_if_drained(req)
+
+    def _drop_late(self, req: Req, token: int) -> None:
+        """``token`` came for a request that had ended when its step had yet to run."""
         self._release_if_drained(req)
 
     def _release_if_drained(self, req: Req) -> None:

@@ -57,7 +57,7 @@ def build_tokenize_worker(
         recv_listener,
         send_backend,
         send_frontend,
-        _chosen(TokenizeManager, classes)(tokenizer),
+        with_gaps(_chosen(TokenizeManager, classes), args.gaps)(tokenizer),
         with_gaps(_chosen(DetokenizeManager, classes), args.gaps)(tokenizer),
     )
 

@@ -86,7 +86,7 @@ class DetokenizeManager:
                 replies.append(msg)
                 continue
             if isinstance(msg, StopStringsMsg):
-                self.decode_map[msg.uid] = DecodeStatus(stops=StopFinder(msg.stop), prompt=msg.usage)
+                self.decode_map[msg.uid] = DecodeStatus(stops=self._stop_finder(msg), prompt=msg.usage)
                 continue
             reply = self._reply(msg)
             if reply is not None:
@@ -101,6 +101,9 @@ class DetokenizeManager:
     def held(self) -> dict[int, dict[str, int]]:
         """By uid, the number of tokens that its decode state has taken in."""
         return {uid: {"decode_map": status.tokens} for uid, status in self.decode_map.items()}
+
+    def _stop_finder(self, msg: StopStringsMsg) -> StopFinder:
+        return StopFinder(msg.stop)
 
     def _reply(self, msg: DetokenizeMsg) -> UserReply | ErrorReply | None:
         status = self.decode_map.get(msg.uid)

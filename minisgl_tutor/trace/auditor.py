@@ -10,6 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
+from ..gaps import claims_of
+from .books import known_problem, thing_of, uid_of
 from .steps import Held, Step
 from .tracer import FRONT
 
@@ -39,7 +41,10 @@ class Life:
     finished: bool = False
     aborted_us: int | None = None
     reached_scheduler: bool = False
+    backend_abort: Step | None = None
     tokens_after_leaving: int = 0
+    tokens_after_abort: int = 0
+    forgotten_early: bool = False
     replies_after_leaving: int = 0
     reported: set[str] = field(default_factory=set)
 
@@ -53,6 +58,8 @@ class Auditor:
     def __init__(self, backlog_limit: int) -> None:
         self.lives: dict[int, Life] = {}
         self._backlog_limit = backlog_limit
+        self._last_aborted = -1
+        self._books_reported: set[str] = set()
 
     # -- what happens
 
@@ -87,10 +94,35 @@ class Auditor:
                 life.replies_after_leaving += 1
         elif kind == "DetokenizeMsg" and life.client == "left" and message.get("next_token") is not None:
             life.tokens_after_leaving += 1
+            life.forgotten_early |= life.aborted_us is None and life.uid not in step.before.get(FRONT, {})
+            abort = life.backend_abort
+            life.tokens_after_abort += abort is not None and abort.arrived_us is not None
+        elif kind == "AbortBackendMsg":
+            life.backend_abort, self._last_aborted = step, life.uid
         elif kind == "AbortMsg" and life.aborted_us is None:
             life.aborted_us = step.t_us
             return self._late_abort(life)
         return []
+
+    def books(self, problem: str) -> list[Finding]:
+        """What the scheduler's own books say of themselves, if that is new.
+
+        Where they name no request it is the last one that was aborted.
+        """
+        thing = thing_of(problem)
+        if thing in self._books_reported:
+            return []  # what is wrong with slots, or with pages, goes on to be wrong with them
+        self._books_reported.add(thing)
+        named = uid_of(problem)
+        uid = self._last_aborted if named is None else named
+        gap = known_problem(problem)
+        note = f"the books do not add up: {problem}"
+        return [Finding(uid, "scheduler", note, gap, claims_of(gap))]
+
+    def scheduler_failed(self, error: BaseException) -> Finding:
+        """Its driver has ended by ``error``."""
+        note = f"the scheduler fails ({type(error).__name__}: {error}), and with it whatever runs or waits"
+        return Finding(self._last_aborted, "scheduler", note)
 
     # -- what is wrong
 
@@ -103,6 +135,7 @@ class Auditor:
         findings = [
             *self._never_answered(life, held),
             *self._never_aborted(life),
+            *self._aborted_in_vain(life),
             *self._residue(life, held),
         ]
         return [finding for finding in findings if self._is_new(life, finding)]
@@ -134,15 +167,26 @@ class Auditor:
         if life.reached_scheduler:
             note = "the scheduler dropped the request and told nobody; its client waits for ever"
             return [Finding(life.uid, "scheduler", note, "silent-drop", ("C5.163", "C5.164"))]
-        return [Finding(life.uid, FRONT, "the request went nowhere; its client waits for ever")]
+        note = "a tokenizer took the request and nothing came of it; its client waits for ever"
+        return [Finding(life.uid, FRONT, note, "fragile-worker", claims_of("fragile-worker"))]
 
     def _never_aborted(self, life: Life) -> list[Finding]:
         if life.client != "left" or life.aborted_us is not None or not life.tokens_after_leaving:
             return []
         tokens = life.tokens_after_leaving
         note = f"the client left, no abort was sent, and {tokens} tokens were made for nobody"
-        known = ("blind-collect", ("C5.159",)) if not life.streaming else ("", ())
+        known: tuple[str, tuple[str, ...]] = ("", ())
+        if life.forgotten_early:
+            known = ("forget-first", claims_of("forget-first"))
+        elif not life.streaming:
+            known = ("blind-collect", ("C5.159",))
         return [Finding(life.uid, FRONT, note, *known)]
+
+    def _aborted_in_vain(self, life: Life) -> list[Finding]:
+        if not life.tokens_after_abort:
+            return []
+        note = f"the abort came before its request; {life.tokens_after_abort} tokens were made for nobody"
+        return [Finding(life.uid, "scheduler", note, "overtaking-abort", claims_of("overtaking-abort"))]
 
     def _residue(self, life: Life, held: Held) -> list[Finding]:
         if life.client == "waiting":

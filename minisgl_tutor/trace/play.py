@@ -14,6 +14,7 @@ from ..message import Message, unwrap
 from ..recording import Header, Recording, RequestLine
 from ..server.config import SchedulerConfig, ServerArgs
 from ..tokenizer.tokenizer import Tokenizer
+from .answers import AnswerAuditor
 from .asgi import AsgiClient, ClientEvent, Exchange
 from .auditor import Auditor, Finding
 from .clock import VirtualTimeError, VirtualTimeLoop, run
@@ -88,6 +89,7 @@ class Player:
         self._spec_version = spec_version
         self._on_step = on_step
         self._auditor = Auditor(recording.header.backlog_limit)
+        self._answers = AnswerAuditor(tokenizer, max_len(recording.header))
         self._uids: dict[int, list[int]] = {}  # of this play, by request
         self._recorded: dict[int, int] = {}  # those of the recording, by uid
         self._pending = len(self._plan.requests)
@@ -110,6 +112,7 @@ class Player:
             self._arrival,
             self._entered,
             self._classes,
+            self._check_books,
         )
         self.result.steps = self._stage.tracer.steps
         for request in self._plan.requests:
@@ -118,7 +121,8 @@ class Player:
         await self._until_quiet(driver)
         driver.cancel()
         await asyncio.gather(driver, return_exceptions=True)
-        self._stage.scheduler.check_integrity()
+        if not self.result.gaps:
+            self._stage.scheduler.check_integrity()
         self.result.beyond = dict(engine.beyond)
         self.result.held = self._stage.held()
         return self.result
@@ -185,7 +189,7 @@ class Player:
         if step.title == "TokenizeMsg":
             self._submitted(step.uids[0])
         self._on_step(step)
-        for finding in self._auditor.watch(step):
+        for finding in [*self._auditor.watch(step), *self._answers.watch(step)]:
             self._report(finding)
 
     def _submitted(self, uid: int) -> None:
@@ -197,6 +201,16 @@ class Player:
         # One that the recording does not have is no other one either.
         self._recorded[uid] = recorded[len(uids) - 1] if len(uids) <= len(recorded) else UNKNOWN - 1 - uid
         self._auditor.submitted(uid, self._plan.streams(rid))
+
+    def _check_books(self) -> None:
+        """Under a gap they may be wrong, and that is a finding; without one it fails the play at its end."""
+        if not self.result.gaps:
+            return
+        try:
+            self._stage.scheduler.check_integrity()
+        except AssertionError as error:
+            for finding in self._auditor.books(str(error)):
+                self._report(finding)
 
     def _report(self, finding: Finding) -> None:
         self.result.findings.append(finding)
@@ -220,7 +234,8 @@ class Player:
             if self._error is not None:
                 raise self._error
             if driver.done():
-                driver.result()
+                self._scheduler_failed(driver)
+                return
             if len(self.result.steps) > before or not self._stage.quiet:
                 continue
             self._audit()
@@ -230,6 +245,19 @@ class Player:
             idle_us = (self._plan.next_us(self._loop.now_us()) or 0) - self._loop.now_us()
             await asyncio.sleep(max(0, idle_us // QUIET_US - 1) * QUIET_US / 1e6)
         raise VirtualTimeError("An hour after the end of what was recorded, something still moves.")
+
+    def _scheduler_failed(self, driver: asyncio.Task[None]) -> None:
+        """Under a gap that is a finding, and the end.
+
+        Raises:
+            Exception: without one, what the scheduler failed of.
+        """
+        error = driver.exception()
+        assert error is not None
+        if not self.result.gaps:
+            raise error
+        self._report(self._auditor.scheduler_failed(error))
+        self._audit()
 
     def _on_error(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
         # A callback that fails is a component that fails; of a task, its own owner is told.
@@ -243,6 +271,11 @@ class Player:
         for uid in list(self._auditor.lives):
             for finding in self._auditor.audit(uid, held):
                 self._report(finding)
+
+
+def max_len(header: Header) -> int:
+    """Tokens that a prompt and its answer may have together on the recorded server."""
+    return min(header.max_seq_len, header.num_pages * header.page_size)
 
 
 def server_args(header: Header, gaps: tuple[str, ...]) -> ServerArgs:

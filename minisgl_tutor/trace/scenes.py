@@ -1,11 +1,15 @@
-"""The scenes of the chapters: recordings of the real server, in the order in which a chapter tells them."""
+"""The scenes: recordings in the order in which a chapter tells them, and one for each gap."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
 
+from ..gaps import GAPS
 from ..resources import chapters_dir
+
+CHAPTER_OF_GAPS = 5
+"""The one whose scenes show the gaps that it names."""
 
 
 class SceneNotFound(ValueError):
@@ -44,3 +48,12 @@ def scenes_of(chapter: int, name: str | None = None) -> list[Scene]:
         known = ", ".join(scene.name for scene in scenes)
         raise SceneNotFound(f"chapter {chapter} has no scene {name!r}; its scenes are: {known}")
     return chosen
+
+
+def scene_of_gap(name: str) -> Path:
+    """The recording in which the gap of that name, once switched on, is found."""
+    (gap,) = (gap for gap in GAPS if gap.name == name)
+    if gap.scene:
+        (scene,) = scenes_of(CHAPTER_OF_GAPS, gap.scene)
+        return scene.path
+    return chapters_dir() / "gaps" / "scenes" / f"{name}.jsonl"

@@ -72,7 +72,8 @@ class Stage:
 
     ``arrival`` tells when a message reaches the scheduler, and its rank among
     those of that time, or null for the usual time of a link. ``on_step`` is told
-    of each step. ``classes`` take the place of the components that they derive from.
+    of each step, ``after_round`` when the scheduler has gone through a round.
+    ``classes`` take the place of the components that they derive from.
     """
 
     def __init__(
@@ -86,6 +87,7 @@ class Stage:
         arrival: Callable[[Message], tuple[int, int] | None] = lambda msg: None,
         on_step: Callable[[Step], None] = lambda step: None,
         classes: Sequence[type] = (),
+        after_round: Callable[[], None] = lambda: None,
     ) -> None:
         loop = asyncio.get_running_loop()
         assert isinstance(loop, VirtualTimeLoop)
@@ -93,7 +95,8 @@ class Stage:
         self.engine = engine
         self.tracer = Tracer(loop.now_us, self.held, on_step)
         self._arrival = arrival
-        self._due: dict[str, int] = {}  # when the last message on the way to an inbox gets there
+        self._after_round = after_round
+        self._due: dict[tuple[str, str], int] = {}  # by link, when its last message on the way gets there
         self._held_back: list[tuple[MemoryChannel, bytes, Step, Message]] | None = None
         self._landed: list[tuple[int, MemoryChannel, bytes, Step]] = []  # at the scheduler's door, by rank
         self._work = asyncio.Event()
@@ -163,10 +166,11 @@ class Stage:
     def _dispatch(self, channel: MemoryChannel, frame: bytes, step: Step, msg: Message) -> None:
         self.tracer.enter(step)
         now = self.loop.now_us()
-        usual = (max(now + LINK_US, self._due.get(step.target, 0)), 0)
+        link = (step.source, step.target)  # only one link keeps an order: another one may be faster
+        usual = (max(now + LINK_US, self._due.get(link, 0)), 0)
         due, rank = (self._arrival(msg) if step.target == "scheduler" else None) or usual
         due = max(due, now)
-        self._due[step.target] = max(due, self._due.get(step.target, 0))
+        self._due[link] = max(due, self._due.get(link, 0))
         self.loop.call_at(due / 1e6, self._deliver, rank, channel, frame, step)
 
     def _deliver(self, rank: int, channel: MemoryChannel, frame: bytes, step: Step) -> None:
@@ -203,6 +207,7 @@ class Stage:
             self._held_back = []
             self.scheduler.round()
             self.tracer.settle()
+            self._after_round()
             sent, self._held_back = self._held_back, None
             await self._until(self.engine.read_until_us)
             for channel, frame, step, msg in sent:
@@ -213,8 +218,8 @@ class Stage:
         event = self.engine.next_event_us() if self.scheduler.busy else None
         if event is None:
             return now
-        arrival = self._due.get("scheduler", 0)
-        return min(event, arrival) if arrival > now else event
+        arrivals = [due for link, due in self._due.items() if link[1] == "scheduler" and due > now]
+        return min([event, *arrivals])
 
     async def _until(self, us: int) -> None:
         if us > self.loop.now_us():
