@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ..server.config import ServerArgs
+from ..server.config import API_KEY_VARIABLE, ServerArgs
 from .fail import fail
 from .wrap import Wrap
 
@@ -30,6 +30,10 @@ def chat(
         str | None,
         typer.Option(help="An instruction that stands before the conversation.", show_default=False),
     ] = None,
+    api_key: Annotated[
+        str | None,
+        typer.Option(envvar=API_KEY_VARIABLE, help="The server's key, if it has one.", show_default=False),
+    ] = None,
     max_tokens: Annotated[int, typer.Option(min=1, help="Longest answer, in tokens.")] = 256,
     temperature: Annotated[float, typer.Option(min=0.0, help="0 takes the likeliest token each time.")] = 0.0,
 ) -> None:
@@ -40,7 +44,7 @@ def chat(
     from .conversation import ChatError, Conversation
 
     try:
-        with Conversation(url, system, max_tokens, temperature) as conversation:
+        with Conversation(url, system, max_tokens, temperature, api_key) as conversation:
             if question is not None:
                 _answer(conversation, question)
             else:

@@ -27,13 +27,15 @@ class Conversation:
     ``finish_reason`` is that of the latest answer, ``None`` if it did not come to its end.
     """
 
-    def __init__(self, url: str, system: str | None, max_tokens: int, temperature: float) -> None:
+    def __init__(
+        self, url: str, system: str | None, max_tokens: int, temperature: float, api_key: str | None = None
+    ) -> None:
         self._url = url.rstrip("/")
         self._opening = [] if system is None else [_message("system", system)]
         self._options = {"max_tokens": max_tokens, "temperature": temperature, "stream": True}
         self._said: list[dict[str, str]] = []
         with _explained(self._url):
-            self._client = _client(self._url)
+            self._client = _client(self._url, api_key)
         self._model: str | None = None
         self.finish_reason: str | None = None
 
@@ -98,11 +100,13 @@ def _message(role: str, content: str) -> dict[str, str]:
     return {"role": role, "content": content.encode(errors="replace").decode()}
 
 
-def _client(url: str) -> httpx.Client:
+def _client(url: str, api_key: str | None) -> httpx.Client:
     # A proxy from the environment would be asked for its own loopback address.
     local = httpx.URL(url).host in LOOPBACK
     return httpx.Client(
-        timeout=httpx.Timeout(SILENCE_TIMEOUT_S, connect=CONNECT_TIMEOUT_S), trust_env=not local
+        headers={"Authorization": f"Bearer {api_key}"} if api_key else {},
+        timeout=httpx.Timeout(SILENCE_TIMEOUT_S, connect=CONNECT_TIMEOUT_S),
+        trust_env=not local,
     )
 
 

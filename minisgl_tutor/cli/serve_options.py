@@ -7,13 +7,13 @@ from typing import Annotated
 
 import typer
 
+from ..server.config import API_KEY_VARIABLE
+
 MODEL = "Model"
 SCHEDULER = "Scheduler and memory"
 STUDY = "Looking inside"
 LIMITS = "Limits"
 ACCESS = "Access"
-
-API_KEY_VARIABLE = "MINISGL_TUTOR_API_KEY"
 
 LARGEST = 2**31 - 1
 """Of any size or seed: what a table of 32-bit numbers, and every recording, can hold."""

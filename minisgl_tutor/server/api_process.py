@@ -12,12 +12,14 @@ from __future__ import annotations
 import asyncio
 import logging
 import multiprocessing
+import os
 import signal
 import socket
 import sys
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from math import ceil
+from types import MappingProxyType
 
 import uvicorn
 from setproctitle import setproctitle
@@ -32,18 +34,19 @@ from .api_server import create_app, fresh_stamp
 from .build import build_frontend
 from .bulk import BulkBodies
 from .children import Children, how_it_ended
-from .config import Limits, ServerArgs
+from .config import API_KEY_VARIABLE, Limits, ServerArgs
 from .files import allow_files
 from .frontend import FrontendManager
 from .ledger import Ledger
 from .memory import freeze_memory
+from .metrics import FRONTEND
 from .operations import Operations
 from .port import bind_port, listen, url_of
 from .signals import StopSignals
 from .watch import Pulses
 from .worker import Worker
 
-PARENT_NAME = "minisgl-api-server"
+PARENT_NAME = FRONTEND
 GRACE_S = 3
 STOPPING = "the server is stopping"
 
@@ -99,7 +102,8 @@ def run_api_server(
             lines.append(usage(url, model, program))
         else:
             shell = [sys.executable, "-m", "minisgl_tutor", "chat", "--url", url]
-        return ApiProcess(operations, state, children, signals, "\n".join(lines), shell).run(sock)
+        env = {} if server_args.api_key is None else {API_KEY_VARIABLE: server_args.api_key}
+        return ApiProcess(operations, state, children, signals, "\n".join(lines), shell, env).run(sock)
 
 
 def _wait_ready(children: Children, signals: StopSignals) -> signal.Signals | None:
@@ -130,8 +134,8 @@ class ApiProcess:
     """One serving of the API, from the workers' readiness to its end.
 
     ``greeting`` is printed once clients are served. ``shell``, if given, is a
-    command that then runs in this terminal; its end is the server's, and Ctrl+C
-    is meant for it alone.
+    command that then runs in this terminal, with ``shell_env`` in its environment;
+    its end is the server's, and Ctrl+C is meant for it alone.
     """
 
     def __init__(
@@ -142,12 +146,14 @@ class ApiProcess:
         signals: StopSignals,
         greeting: str,
         shell: Sequence[str] = (),
+        shell_env: Mapping[str, str] = MappingProxyType({}),
     ) -> None:
         self._state = state
         self._children = children
         self._signals = signals
         self._greeting = greeting
         self._shell = shell
+        self._shell_env = shell_env
         self._status = 0
         self._operations = operations
         self._http = _Uvicorn(operations.asgi, operations.limits)
@@ -231,7 +237,7 @@ class ApiProcess:
             self._stop(STOPPING)
 
     async def _run_shell(self) -> None:
-        process = await asyncio.create_subprocess_exec(*self._shell)
+        process = await asyncio.create_subprocess_exec(*self._shell, env={**os.environ, **self._shell_env})
         try:
             await process.wait()
         finally:

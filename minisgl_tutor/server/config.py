@@ -6,6 +6,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
+API_KEY_VARIABLE = "MINISGL_TUTOR_API_KEY"
+"""The environment variable that holds the key, for the server and for ``chat``."""
+
 
 @dataclass(frozen=True)
 class SchedulerConfig:

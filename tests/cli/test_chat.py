@@ -21,6 +21,7 @@ class Script:
         self.events: list[str] = []
         self.models = json.dumps({"data": [{"id": "tiny"}]})
         self.bodies: list[dict[str, Any]] = []
+        self.keys: list[str | None] = []
         script = self
 
         class Handler(BaseHTTPRequestHandler):
@@ -28,6 +29,7 @@ class Script:
                 self._say(200, script.models)
 
             def do_POST(self) -> None:
+                script.keys.append(self.headers["Authorization"])
                 script.bodies.append(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
                 self._say(script.status, "".join(f"{event}\n\n" for event in script.events))
 
@@ -94,6 +96,15 @@ def test_one_question_gets_its_answer(script: Script, capsys: pytest.CaptureFixt
         "temperature": 0.0,
         "stream": True,
     }
+
+
+def test_a_key_is_sent_if_there_is_one(script: Script, monkeypatch: pytest.MonkeyPatch) -> None:
+    script.answer("yes")
+    for arguments in ([], ["--api-key", "sk-1"]):
+        assert chat("--url", script.url, *arguments, "hello") == 0
+    monkeypatch.setenv("MINISGL_TUTOR_API_KEY", "sk-2")
+    assert chat("--url", script.url, "hello") == 0
+    assert script.keys == [None, "Bearer sk-1", "Bearer sk-2"]
 
 
 def test_a_conversation_sends_what_was_said_until_it_starts_anew(
