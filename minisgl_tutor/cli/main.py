@@ -18,6 +18,7 @@ from .check import check
 from .dev import dev
 from .doctor import doctor
 from .exercises import exercises
+from .gaps import gaps
 from .help_with import diff, hint, reset, solution
 from .serve import serve
 from .start import start
@@ -32,6 +33,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+app.command()(gaps)
 for command in (serve, chat, trace, exercises, start, check, watch, hint, diff, solution, reset, doctor):
     app.command()(command)
 app.add_typer(bench, name="bench")

@@ -26,7 +26,10 @@ def trace(
     fixed: Annotated[bool, typer.Option("--fixed", help="Without any gap: the classes as they are.")] = False,
     gap: Annotated[
         list[str] | None,
-        typer.Option(help="With this gap alone; repeatable. A chapter has `reference`: all cleanup gaps."),
+        typer.Option(
+            help="With this gap alone; repeatable. A chapter has `reference`: all cleanup gaps. "
+            "With neither chapter nor recording, the gap's own scene is played."
+        ),
     ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print JSON Lines.")] = False,
     from_step: Annotated[int, typer.Option(min=1, help="Begin to print at this step.")] = 1,
@@ -47,7 +50,7 @@ def trace(
     from ..recording import RecordingError, read_recording
     from ..trace.clock import VirtualTimeError
     from ..trace.play import play
-    from ..trace.scenes import SceneNotFound, scenes_of
+    from ..trace.scenes import SceneNotFound, scene_of_gap, scenes_of
     from .fail import fail
 
     # What the components log is in the trace, or it is nothing that a reader of it misses.
@@ -58,11 +61,16 @@ def trace(
         fail("--scene needs its chapter: add --chapter 5")
     if not re.fullmatch(r"\d{1,3}\.\d{1,3}", spec_version, re.ASCII):
         fail(f"'{spec_version}' is no ASGI version; give one such as --spec-version 2.4")
-    if (file is None) == (chapter is None):
+    if (file is not None and chapter is not None) or not (file or chapter is not None or gap):
         fail("say what to play: a chapter (`trace --chapter 5`) or a recording (`trace FILE`), not both")
     try:
-        paths = [file] if file is not None else [each.path for each in scenes_of(chapter or 0, scene)]
         wanted = None if not gap else resolve(gap)
+        if file is not None:
+            paths = [file]
+        elif chapter is not None:
+            paths = [each.path for each in scenes_of(chapter, scene)]
+        else:
+            paths = list(dict.fromkeys(scene_of_gap(name) for name in wanted or ()))
         classes = () if yours is None else _reader_classes(yours)
         console = None
         for path in paths:

@@ -43,6 +43,13 @@ class Gap:
         """The file that restores it, below the package."""
         return f"gaps/{self.name.replace('-', '_')}.py"
 
+    @property
+    def explanation(self) -> str:
+        """What the file that restores it says of it, a paragraph a line."""
+        module = import_module(f"{__package__}.{self.name.replace('-', '_')}")
+        paragraphs = (module.__doc__ or "").strip().split("\n\n")
+        return "\n".join(" ".join(paragraph.split()) for paragraph in paragraphs)
+
 
 GAPS: tuple[Gap, ...] = (
     Gap(

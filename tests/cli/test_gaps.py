@@ -1,0 +1,51 @@
+"""``gaps`` lists every fault and explains each; ``trace --gap`` alone plays the scene of one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from minisgl_tutor.cli.main import main
+from minisgl_tutor.gaps import GAPS
+from minisgl_tutor.recording import read_recording
+
+
+def told(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
+    with pytest.raises(SystemExit) as ended:
+        main(list(arguments))
+    assert not ended.value.code
+    return capsys.readouterr().out
+
+
+def test_the_list_has_all_of_them(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "300")
+    lines = told(capsys, "gaps").splitlines()
+    for gap in GAPS:
+        (line,) = (line for line in lines if line.startswith(f"{gap.name} "))
+        assert gap.summary in line and gap.source in line and gap.claims[0] in line
+
+
+@pytest.mark.parametrize("gap", GAPS, ids=lambda gap: gap.name)
+def test_each_is_explained_with_a_scene_that_can_be_played(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, gap
+) -> None:
+    monkeypatch.setenv("COLUMNS", "1000")
+    text = told(capsys, "gaps", gap.name)
+    assert gap.explanation in text and gap.code in text and gap.explanation.endswith((".", ")"))
+    (scene,) = (line.split()[-1] for line in text.splitlines() if "--fixed" in line)
+    assert read_recording(Path(scene)).lines
+
+
+def test_an_unknown_one_names_those_there_are(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(["gaps", "nope"])
+    assert ended.value.code == 2
+    assert "double-free" in capsys.readouterr().err
+
+
+def test_a_gap_without_chapter_or_file_plays_its_own_scene(capsys: pytest.CaptureFixture[str]) -> None:
+    text = told(capsys, "trace", "--gap", "leaked-stop")
+    assert "GAP leaked-stop  C5.45" in text
