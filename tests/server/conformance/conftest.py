@@ -106,20 +106,27 @@ class Transport(httpx.AsyncBaseTransport):
 
 
 class Service:
-    """A server that runs, and its clients."""
+    """A server that runs, and its clients. Each of its ``special`` tokens ends an answer."""
 
-    def __init__(self, scripts: dict[int, Sequence[int]], **args: Any) -> None:
+    def __init__(
+        self,
+        scripts: dict[int, Sequence[int]],
+        engine: Any = None,
+        template: str = TEMPLATE,
+        special: Sequence[str] = ("<|eos|>",),
+        **args: Any,
+    ) -> None:
         library = LibraryTokenizer(models.BPE(vocab=byte_letters(), merges=[]))
         library.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
         library.decoder = decoders.ByteLevel()
-        library.add_special_tokens([AddedToken("<|eos|>", special=True)])
-        tokenizer = Tokenizer(library, ChatTemplate(TEMPLATE, {}), eos_token="<|eos|>")
+        library.add_special_tokens([AddedToken(name, special=True) for name in special])
+        tokenizer = Tokenizer(library, ChatTemplate(template, {}), eos_token="<|eos|>")
         self.stage = Stage(
             ServerArgs(**args),
             "toy",
             tokenizer,
-            frozenset({EOS}),
-            ScriptedEngine(EngineInfo(4, 64, 8, 128, 257), scripts),
+            frozenset(range(EOS, EOS + len(special))),
+            engine or ScriptedEngine(EngineInfo(4, 64, 8, 128, 257), scripts),
             fresh_stamp,
         )
         self.asgi = AsgiClient(self.stage.app)
