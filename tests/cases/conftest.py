@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import sys
 from collections.abc import Callable, Sequence
 from importlib.util import module_from_spec, spec_from_file_location
@@ -11,7 +12,8 @@ from typing import Any
 
 import pytest
 
-from minisgl_tutor.engine.base import EngineInfo
+from minisgl_tutor.engine.base import EngineInfo, ForwardBatch
+from minisgl_tutor.engine.hashing import HashingEngine, HashingStep
 
 TESTS = Path(__file__).parents[1]
 
@@ -51,3 +53,22 @@ def scripted() -> Callable[..., Any]:
         return _protocol.ScriptedEngine(info, scripts or {})
 
     return scripted
+
+
+class OnTime(HashingEngine):
+    """Each step takes 10 ms of virtual time."""
+
+    read_until_us = 0
+
+    def forward_batch(self, batch: ForwardBatch) -> HashingStep:
+        self.read_until_us = round(asyncio.get_running_loop().time() * 1e6) + 10_000
+        return super().forward_batch(batch)
+
+    def next_event_us(self) -> None:
+        return None
+
+
+@pytest.fixture
+def hashing() -> Callable[[EngineInfo], OnTime]:
+    """An engine of these sizes whose next token is a hash of all that its row reads."""
+    return lambda info: OnTime(info, lag=True)

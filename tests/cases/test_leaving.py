@@ -110,7 +110,14 @@ def test_case_a3_no_layer_hides_who_left(serving, caplog, stream, around, more):
         )
         it.asgi = AsgiClient(layers.asgi)
         headers = {"content-type": "application/json", "authorization": "Bearer k", "origin": "http://x"}
-        body = {"model": "toy", "prompt": "go", "max_tokens": 100, "ignore_eos": True, "stream": stream, **more}
+        body = {
+            "model": "toy",
+            "prompt": "go",
+            "max_tokens": 100,
+            "ignore_eos": True,
+            "stream": stream,
+            **more,
+        }
         gone = it.asgi.request(
             "POST", "/v1/completions", headers=headers, body=json.dumps(body).encode(), reader=LEAVES
         )
