@@ -17,7 +17,7 @@ from typing import Protocol
 
 from fastapi import FastAPI
 
-from ..engine.base import Engine, EngineInfo, ForwardBatch, ForwardOutput
+from ..engine.base import Engine, EngineInfo, ForwardBatch, ForwardOutput, Logprobs
 from ..links import MemoryAsyncPull, MemoryAsyncPush, MemoryChannel, MemoryPull, MemoryPush
 from ..message import Message
 from ..server.api_server import Stamp, create_app
@@ -38,6 +38,23 @@ class PacedEngine(Engine, Protocol):
     read_until_us: int
 
     def next_event_us(self) -> int | None: ...
+
+
+class TracedOutput:
+    """Notes in the step of its call when its tokens were read."""
+
+    def __init__(self, output: ForwardOutput, engine: PacedEngine, step: Step) -> None:
+        self._output = output
+        self._engine = engine
+        self._step = step
+
+    def next_tokens(self) -> list[int]:
+        tokens = self._output.next_tokens()
+        self._step.ended_us = self._engine.read_until_us
+        return tokens
+
+    def logprobs(self) -> Logprobs:
+        return self._output.logprobs()
 
 
 class TracedEngine:
@@ -61,7 +78,7 @@ class TracedEngine:
             "call", "scheduler", "engine", "forward_batch", list(batch.uids), content, code_location()
         )
         self._tracer.enter(step)
-        return self._engine.forward_batch(batch)
+        return TracedOutput(self._engine.forward_batch(batch), self._engine, step)
 
     def close(self) -> None:
         self._engine.close()

@@ -39,6 +39,7 @@ class Step(msgspec.Struct):
     was taken in (null: never). ``where`` is the code that sent it, innermost
     first. ``before`` and ``after`` are what all components held when it was
     taken in and once it had been dealt with. A gap step has ``claims`` and ``gap``.
+    ``ended_us`` is when the tokens of a call were read (null: never, or not a call).
     """
 
     number: int
@@ -56,6 +57,7 @@ class Step(msgspec.Struct):
     note: str = ""
     gap: str = ""
     claims: list[str] = []
+    ended_us: int | None = None
 
     def changed(self) -> list[str]:
         """Components whose state the step changed."""
