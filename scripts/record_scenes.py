@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Records the scenes of the chapters from the real server with the shipped model.
+"""Records the scenes of chapters and gaps from the real server with the shipped model.
 
     .venv/bin/python scripts/record_scenes.py [SCENE ...]
 
@@ -8,7 +8,8 @@ so that a reader can tell the tokens apart, with clients on real sockets. Chapte
 is recorded with the reference's gaps on: only then does the engine make the tokens
 that the gaps let it make. What a server cannot see is added to the recording here:
 its title, and how slowly a client reads (`PaceLine`; the kernel's buffers, which
-would hide it in a scene this short, are left out).
+would hide it in a scene this short, are left out). Scenes of gaps that hinge on a
+moment within a step cannot be recorded; `write_gap_scenes.py` writes those.
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ from minisgl_tutor.recording import PaceLine, Recording, SubmitLine, read_record
 ROOT = Path(__file__).resolve().parent.parent
 CHAPTER_2 = ROOT / "chapters" / "02-request-journey" / "scenes"
 CHAPTER_5 = ROOT / "chapters" / "05-http-service" / "scenes"
+GAPS = ROOT / "chapters" / "gaps" / "scenes"
 STEP_MS = 25
 
 
@@ -40,17 +42,16 @@ class Client:
     def __init__(self, port: int) -> None:
         self.port = port
 
-    async def send(self, content: str, *, stream: bool, max_tokens: int) -> None:
-        body = {
-            "model": "minisgl-tutor",
-            "messages": [{"role": "user", "content": content}],
-            "max_tokens": max_tokens,
-            "stream": stream,
-        }
-        data = json.dumps(body, ensure_ascii=False).encode()
+    async def send(self, content: str, *, stream: bool, max_tokens: int, **more: object) -> None:
+        messages = [{"role": "user", "content": content}]
+        body = {"messages": messages, "max_tokens": max_tokens, "stream": stream, **more}
+        await self.post("/v1/chat/completions", body)
+
+    async def post(self, path: str, body: dict[str, object]) -> None:
+        data = json.dumps({"model": "minisgl-tutor", **body}, ensure_ascii=False).encode()
         self.reader, self.writer = await asyncio.open_connection("127.0.0.1", self.port)
         head = (
-            "POST /v1/chat/completions HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n"
+            f"POST {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n"
             f"Content-Type: application/json\r\nContent-Length: {len(data)}\r\n\r\n"
         )
         self.writer.write(head.encode() + data)
@@ -82,6 +83,12 @@ class Plan:
     act: Act
     options: list[str] = field(default_factory=list)
     paces: list[PaceLine] = field(default_factory=list)
+
+    @property
+    def name(self) -> str:
+        """Without the number that it has in a chapter."""
+        stem = self.path.stem
+        return stem if self.path.parent == GAPS else stem.partition("-")[2]
 
 
 async def normal_end(client: Callable[[], Client]) -> None:
@@ -132,6 +139,53 @@ async def journey(client: Callable[[], Client]) -> None:
     await one.to_the_end()
 
 
+async def good_wishes(client: Callable[[], Client]) -> None:
+    one = client()
+    await one.send("再见", stream=True, max_tokens=4)
+    await one.to_the_end()
+
+
+async def cut_within_a_character(client: Callable[[], Client]) -> None:
+    one = client()
+    await one.send("再见", stream=True, max_tokens=2)
+    await one.to_the_end()
+
+
+async def stop_string(client: Callable[[], Client]) -> None:
+    one = client()
+    await one.send("What is a KV cache?", stream=True, max_tokens=16, stop=[" keeps the"])
+    await one.to_the_end()
+
+
+async def length_limit(client: Callable[[], Client]) -> None:
+    one = client()
+    await one.send("What is a KV cache?", stream=True, max_tokens=8)
+    await one.to_the_end()
+
+
+async def four_at_once(client: Callable[[], Client]) -> None:
+    four = [client() for _ in range(4)]
+    for one in four:
+        await one.send("What is a KV cache?", stream=True, max_tokens=6)
+    await asyncio.gather(*(one.to_the_end() for one in four))
+
+
+async def empty_prompt(client: Callable[[], Client]) -> None:
+    bad, good = client(), client()
+    await bad.post("/v1/completions", {"prompt": ""})
+    await bad.to_the_end()
+    await good.send("再见", stream=True, max_tokens=4)
+    await good.to_the_end()
+
+
+async def client_leaves_soon(client: Callable[[], Client]) -> None:
+    one = client()
+    await one.send("What is a KV cache?", stream=True, max_tokens=12)
+    await one.events(4)
+    await one.leave()
+    await asyncio.sleep(0.6)
+
+
 PLANS = [
     Plan(CHAPTER_5 / "01-normal-end.jsonl", "A stream that ends normally", normal_end),
     Plan(
@@ -160,6 +214,18 @@ PLANS = [
         [PaceLine(0, 0, chunk_us=4 * STEP_MS * 1000, buffer=1)],
     ),
     Plan(CHAPTER_2 / "01-journey.jsonl", "The journey of one request", journey),
+    Plan(GAPS / "token-by-token.jsonl", "Characters that take several tokens", good_wishes),
+    Plan(GAPS / "lost-tail.jsonl", "An answer is cut within a character", cut_within_a_character),
+    Plan(GAPS / "leaked-stop.jsonl", "A stop string that takes several tokens", stop_string),
+    Plan(GAPS / "early-length.jsonl", "An answer that ends by its length", length_limit),
+    Plan(GAPS / "unordered-running.jsonl", "Four requests run at once", four_at_once),
+    Plan(GAPS / "fragile-worker.jsonl", "An empty prompt, and then a good one", empty_prompt),
+    Plan(
+        GAPS / "forget-first.jsonl",
+        "A client leaves, and its state is gone before anybody is told",
+        client_leaves_soon,
+        ["--gap", "forget-first"],
+    ),
 ]
 
 
@@ -167,7 +233,7 @@ def record(plan: Plan) -> None:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
-    gaps = [] if plan.path.parent == CHAPTER_2 else ["--gap", "reference"]
+    gaps = ["--gap", "reference"] if plan.path.parent == CHAPTER_5 else []
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "recording.jsonl"
         command = [sys.executable, "-m", "minisgl_tutor", "serve", "--port", str(port)]
@@ -218,7 +284,7 @@ def _write(plan: Plan, recording: Recording) -> None:
 def main() -> None:
     wanted = set(sys.argv[1:])
     for plan in PLANS:
-        if not wanted or plan.path.stem.partition("-")[2] in wanted:
+        if not wanted or plan.name in wanted:
             record(plan)
 
 

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Writes the scenes of the gaps that no chapter tells of.
+"""Writes the scenes of those gaps that hinge on a moment within a step.
 
     .venv/bin/python scripts/write_gap_scenes.py
 
-They hinge on which message comes while which step runs, to less than a step, so they
-are written by hand: recordings of the shipped model's server in which a token takes
-25 ms and every client does what it does at the right moment.
+`record_scenes.py` records the others. These are written by hand, in the form of a
+recording of the shipped model's server: a token takes 25 ms, and every client does
+what it does at the right moment.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class Scene:
         tokens = [*self._tokenizer.encode(answer, False), *([EOS] if eos else [])]
         asks = {"max_tokens": 64, "stream": True, **more}
         late_us = asks.pop("late_us", 0)
-        rid = self._request(at, "/v1/chat/completions", {"messages": messages, **asks})
+        rid = self._request(at, {"messages": messages, **asks})
         begin = at + 1_000 + late_us
         self.lines.append(ArriveLine(begin, [rid], []))
         for index, token in enumerate(tokens):
@@ -69,10 +69,6 @@ class Scene:
             ]
             self.steps += 1
         return rid
-
-    def completion(self, at: int, prompt: str) -> int:
-        """A request for a bare prompt, which gets no token."""
-        return self._request(at, "/v1/completions", {"prompt": prompt})
 
     def leave(self, rid: int, at: int) -> None:
         self.lines.append(DisconnectLine(at, rid, 1000))
@@ -98,12 +94,12 @@ class Scene:
         lines = sorted(self.lines, key=lambda line: line.t)
         Recording(header, lines).write(SCENES / f"{name}.jsonl")
 
-    def _request(self, at: int, path: str, body: dict[str, Any]) -> int:
+    def _request(self, at: int, body: dict[str, Any]) -> int:
         rid = self.requests
         self.requests += 1
         text = json.dumps({"model": "minisgl-tutor", **body}, ensure_ascii=False)
         self.lines += [
-            RequestLine(at, rid, "POST", path, text),
+            RequestLine(at, rid, "POST", "/v1/chat/completions", text),
             SubmitLine(at, rid, rid, f"{rid:032x}", 1_767_225_600),
         ]
         return rid
@@ -153,51 +149,6 @@ def overtaking_abort() -> Scene:
     return scene
 
 
-def early_length() -> Scene:
-    scene = Scene("An answer that ends by its length")
-    scene.chat(0, CACHE, "KV cache", eos=False, max_tokens=2)
-    return scene
-
-
-def unordered_running() -> Scene:
-    scene = Scene("Four requests run at once")
-    for _ in range(4):
-        scene.chat(0, "Goodbye", "再见")
-    return scene
-
-
-def fragile_worker() -> Scene:
-    scene = Scene("Somebody sends an empty prompt, and somebody else a good one")
-    scene.completion(0, "")
-    scene.chat(100_000, CACHE, "KV cache")
-    return scene
-
-
-def lost_tail() -> Scene:
-    scene = Scene("An answer ends by its length within a character")
-    scene.chat(0, "Goodbye", "KV 再见", eos=False, max_tokens=4)
-    return scene
-
-
-def token_by_token() -> Scene:
-    scene = Scene("Characters that take several tokens")
-    scene.chat(0, "Goodbye", "你好，世界")
-    return scene
-
-
-def leaked_stop() -> Scene:
-    scene = Scene("A stop string that takes several tokens")
-    scene.chat(0, CACHE, "KV cache: see below", stop=[" cache:"])
-    return scene
-
-
-def forget_first() -> Scene:
-    scene = Scene("A client leaves in mid-stream")
-    rid = scene.chat(0, CACHE, "KV cache " * 4, eos=False, max_tokens=8)
-    scene.leave(rid, token_in_flight(3))
-    return scene
-
-
 def main() -> None:
     SCENES.mkdir(parents=True, exist_ok=True)
     for make in (
@@ -206,13 +157,6 @@ def main() -> None:
         dangling_page,
         early_slot,
         overtaking_abort,
-        early_length,
-        unordered_running,
-        fragile_worker,
-        lost_tail,
-        token_by_token,
-        leaked_stop,
-        forget_first,
     ):
         make().write(make.__name__.replace("_", "-"))
 

@@ -19,13 +19,13 @@ NAMED = {
     "dangling-page": (9, 1, "scheduler", "page 2 is free and used by request 1 at once"),
     "early-slot": (10, 0, "scheduler", "slot 0 is free and used by request 0 at once"),
     "overtaking-abort": (31, 0, "scheduler", "8 tokens were made for nobody"),
-    "early-length": (8, 0, "scheduler", "at token 1 of 2"),
-    "unordered-running": (15, 0, "scheduler", "take their turns otherwise"),
+    "early-length": (32, 0, "scheduler", "at token 7 of 8"),
+    "unordered-running": (19, 0, "scheduler", "take their turns otherwise"),
     "fragile-worker": (5, 0, "api", "its client waits for ever"),
-    "lost-tail": (19, 0, "detokenizer", "told 'KV \u518d', and the tokens say 'KV \u518d\ufffd'"),
-    "token-by-token": (36, 0, "detokenizer", "the tokens say '\u4f60\u597d\uff0c\u4e16\u754c'"),
-    "leaked-stop": (17, 0, "detokenizer", "told 'KV cache', and the tokens say 'KV'"),
-    "forget-first": (32, 0, "api", "no abort was sent, and 5 tokens were made for nobody"),
+    "lost-tail": (11, 0, "detokenizer", "told '\u518d', and the tokens say '\u518d\ufffd'"),
+    "token-by-token": (19, 0, "detokenizer", "the tokens say '\u518d\u89c1\uff01'"),
+    "leaked-stop": (25, 0, "detokenizer", "told 'A KV cache keeps', and the tokens say 'A KV cache'"),
+    "forget-first": (45, 0, "api", "no abort was sent, and 8 tokens were made for nobody"),
 }
 """By gap: the step at which the auditor names it, the request, the component, and what is said of it."""
 
