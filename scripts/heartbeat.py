@@ -1,26 +1,35 @@
-"""How long the API process's event loop stands still while large bodies come in, as other clients feel it.
+"""How long the API process's event loop stands still for a large body.
 
     python scripts/heartbeat.py
 
-A server with an engine that costs nothing. One client asks `/health` over and over on a connection of its own
-and notes its longest wait, while another sends, one after the other, bodies of each kind: the wait without
-any body shows what the machine itself adds.
+The app under uvicorn, with all that `serve` puts around it but the workers: what reaches the link to the
+tokenizers is answered at once. A task on the same loop wakes every millisecond and notes how much CPU time
+its thread has used since; another process sends the bodies. CPU time, as the time on the clock has the waits
+for other processes in it, here as on any busy machine; it is shown beside.
 """
 
 from __future__ import annotations
 
 import asyncio
 import json
-import re
 import statistics
-import subprocess
 import sys
+import tempfile
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
-FREE_SERVER = Path(__file__).parents[1] / "benchmarks" / "free_server.py"
+import uvicorn
+
+from minisgl_tutor.links import MemoryAsyncPull, MemoryAsyncPush, MemoryChannel, MemoryPull
+from minisgl_tutor.message import TokenizeMsg, UserReply
+from minisgl_tutor.server.api_server import create_app
+from minisgl_tutor.server.bulk import BulkBodies
+from minisgl_tutor.server.config import ServerArgs
+from minisgl_tutor.server.frontend import FrontendManager
+from minisgl_tutor.server.ledger import Ledger
+from minisgl_tutor.server.operations import Operations
+from minisgl_tutor.server.watch import Pulses
+
 ROUNDS = 5
 MEGABYTE = 1 << 20
 
@@ -35,7 +44,6 @@ def bodies() -> dict[str, bytes]:
     escaped = "".join(f"\\u{0x4E00 + i % 20_000:04x}" for i in range(2 * MEGABYTE))
     code = 'if (x["a"] > {1, 2}) { return "no"; }\n'
     return {
-        "nothing": b"",
         "a prompt of 1.9 MB": chat("Hello world. " * 150_000),
         "a prompt of 5.7 MB, Chinese": chat("什么是缓存" * 380_000),
         "1 MB of code": chat(code * 28_000),
@@ -48,92 +56,96 @@ def bodies() -> dict[str, bytes]:
     }
 
 
-async def exchange(port: int, request: bytes) -> str:
+class Heart:
+    """Beats on the running loop. ``longest`` is the most that happened between two beats."""
+
+    def __init__(self) -> None:
+        self.longest = (0.0, 0.0)
+
+    async def beat(self) -> None:
+        while True:
+            cpu, clock = time.thread_time(), time.perf_counter()
+            await asyncio.sleep(0.001)
+            beat = (time.thread_time() - cpu, time.perf_counter() - clock)
+            self.longest = (max(self.longest[0], beat[0]), max(self.longest[1], beat[1]))
+
+
+def server() -> tuple[uvicorn.Server, asyncio.Task[None]]:
+    """The service, and what answers in the place of its workers."""
+    outbox, inbox = MemoryChannel("api>tokenizer"), MemoryChannel("detokenizer>api")
+    args = ServerArgs()
+    state = FrontendManager([MemoryAsyncPush(outbox)], MemoryAsyncPull(inbox))
+    app = create_app(state, "m", limits=args.limits, examine=BulkBodies(args.limits.max_prompt_chars).examine)
+    operations = Operations(args, state, app, app, Ledger(), Pulses({}, args.limits))
+
+    async def answer() -> None:
+        while True:
+            await outbox.wait()
+            frames = [outbox.frames.popleft() for _ in range(len(outbox.frames))]
+            for msg in await asyncio.to_thread(read, frames):
+                if isinstance(msg, TokenizeMsg):
+                    inbox.send(UserReply(msg.uid, "yes", True, "stop"))
+
+    config = uvicorn.Config(operations.asgi, port=0, log_config=None, access_log=False)
+    return uvicorn.Server(config), asyncio.create_task(answer())
+
+
+def read(frames: list[bytes]) -> list[object]:
+    """What a worker does, and so not the loop."""
+    channel = MemoryChannel("api>tokenizer")
+    channel.frames.extend(frames)
+    return list(MemoryPull(channel).drain(blocking=False))
+
+
+async def main() -> None:
+    http, answering = server()
+    serving = asyncio.create_task(http.serve())
+    while not http.started:
+        await asyncio.sleep(0.01)
+    port = http.servers[0].sockets[0].getsockname()[1]
+    print(f"{'body':<30} {'status':>6}   ms of CPU at a stretch; ms on the clock: median (range) of {ROUNDS}")
+    with tempfile.TemporaryDirectory() as folder:
+        for name, body in bodies().items():
+            file = Path(folder) / "body"
+            file.write_bytes(body)
+            await measure(name, port, file)
+    http.should_exit = True
+    answering.cancel()
+    await serving
+
+
+async def measure(name: str, port: int, file: Path) -> None:
+    beats, status = [], ""
+    for _ in range(ROUNDS):
+        heart = Heart()
+        beating = asyncio.create_task(heart.beat())
+        sender = await asyncio.create_subprocess_exec(
+            sys.executable, __file__, str(port), str(file), stdout=asyncio.subprocess.PIPE
+        )
+        status = (await sender.communicate())[0].decode().strip()
+        beating.cancel()
+        beats.append(heart.longest)
+    cpu, clock = ([beat[i] * 1e3 for beat in beats] for i in range(2))
+    print(f"{name:<30} {status:>6}   {spread(cpu)}; {spread(clock)}", flush=True)
+
+
+def spread(times: list[float]) -> str:
+    return f"{statistics.median(times):6.1f} ({min(times):.1f} to {max(times):.1f})"
+
+
+async def send(port: int, body: bytes) -> None:
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
-    writer.write(request)
-    await writer.drain()
-    status = (await reader.readline()).decode().split(" ", 2)[1]
-    await reader.read(-1)
-    writer.close()
-    return status
-
-
-def post(body: bytes) -> bytes:
     head = (
         "POST /v1/chat/completions HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Type: application/json"
     )
-    return f"{head}\r\nContent-Length: {len(body)}\r\n\r\n".encode() + body
-
-
-async def longest_wait(port: int, stop: asyncio.Event) -> float:
-    """Of a client that asks again and again on one connection."""
-    reader, writer = await asyncio.open_connection("127.0.0.1", port)
-    longest = 0.0
-    while not stop.is_set():
-        begin = time.perf_counter()
-        writer.write(b"GET /health HTTP/1.1\r\nHost: x\r\n\r\n")
-        head = await reader.readuntil(b"\r\n\r\n")
-        length = re.search(rb"content-length: (\d+)", head)
-        assert length is not None
-        await reader.readexactly(int(length[1]))
-        longest = max(longest, time.perf_counter() - begin)
-        await asyncio.sleep(0.002)
-    writer.close()
-    return longest
-
-
-@contextmanager
-def asking(port: int) -> Iterator[subprocess.Popen[str]]:
-    """The client that asks, in a process of its own: it must not wait for the one that sends."""
-    process = subprocess.Popen(
-        [sys.executable, __file__, str(port)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-    )
-    assert process.stdout is not None
-    process.stdout.readline()
-    yield process
-    process.wait()
-
-
-def one(port: int, body: bytes) -> tuple[float, str]:
-    """The longest wait in milliseconds while a body was dealt with, and the status of its answer."""
-    with asking(port) as process:
-        time.sleep(0.2)
-        status = asyncio.run(exchange(port, post(body))) if body else "-"
-        time.sleep(0.2)
-        out, _ = process.communicate("stop\n")
-    return float(out) * 1e3, status
-
-
-async def ask_until_told(port: int) -> None:
-    stop = asyncio.Event()
-    asyncio.get_running_loop().add_reader(sys.stdin, stop.set)
-    print("asking", flush=True)
-    print(await longest_wait(port, stop))
-
-
-def main() -> None:
-    server = subprocess.Popen([sys.executable, FREE_SERVER, "0", "0"], stdout=subprocess.PIPE, text=True)
-    try:
-        assert server.stdout is not None
-        found = re.search(r"http://\S+:(\d+)", server.stdout.readline())
-        assert found is not None, "no server"
-        port = int(found[1])
-        print(f"{'body':<30} {'status':>6}   longest wait of another client, ms: median (range) of {ROUNDS}")
-        for name, body in bodies().items():
-            results = [one(port, body) for _ in range(ROUNDS)]
-            waits = sorted(wait for wait, _ in results)
-            middle = statistics.median(waits)
-            print(
-                f"{name:<30} {results[0][1]:>6}   {middle:8.1f} ({waits[0]:.1f} to {waits[-1]:.1f})",
-                flush=True,
-            )
-    finally:
-        server.terminate()
-        server.wait()
+    writer.write(f"{head}\r\nContent-Length: {len(body)}\r\n\r\n".encode() + body)
+    await writer.drain()
+    print((await reader.readline()).decode().split(" ", 2)[1])
+    await reader.read(-1)
 
 
 if __name__ == "__main__":
     if len(sys.argv) > 1:
-        asyncio.run(ask_until_told(int(sys.argv[1])))
+        asyncio.run(send(int(sys.argv[1]), Path(sys.argv[2]).read_bytes()))
     else:
-        main()
+        asyncio.run(main())
