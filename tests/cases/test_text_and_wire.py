@@ -111,7 +111,7 @@ def test_case_c2_a_stream_only_if_asked_for(serving, events, path):
             if path != "completions":
                 assert choice["message"]["role"] == "assistant"
         exchange = await it.answer(path, max_tokens=4, stream=True, **asked(path))
-        *chunks, done = events(exchange)
+        *chunks, _ = events(exchange)
         assert exchange.body.endswith(b"data: [DONE]\n\n")
         pieces = [chunk["choices"][0] for chunk in chunks]
         assert "".join(p.get("text") or p.get("delta", {}).get("content") or "" for p in pieces) == "four"
