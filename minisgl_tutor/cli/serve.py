@@ -239,8 +239,8 @@ def serve(
         typer.Option(
             metavar="NAME",
             rich_help_panel=STUDY,
-            help="Serve with a gap of the reference; 'reference' stands for all in which something is left "
-            "behind, 'reference-wire' answers in its manner. Repeatable.",
+            help="Serve with a fault of those that `gaps` lists; 'reference' stands for all in which "
+            "something is left behind, 'observed' for all of the reference. Repeatable.",
         ),
     ] = None,
     record: Annotated[

@@ -1,0 +1,83 @@
+"""Right answers are never blamed, however they are cut; and what is wrong is called by its name."""
+
+from __future__ import annotations
+
+import pytest
+
+from minisgl_tutor.gaps import GAPS, claims_of
+from minisgl_tutor.scheduler.scheduler import Scheduler
+from minisgl_tutor.trace.auditor import Auditor
+from minisgl_tutor.trace.books import SIGNS, known_problem, thing_of, uid_of
+from minisgl_tutor.trace.play import play
+
+TEXTS = [
+    "hello",
+    "\u518d\u89c1\uff01",
+    "a \ufffd that is meant",
+    "\U0001f642 \u0928\u092e\u0938\u094d\u0924\u0947",
+    "",
+]
+
+
+@pytest.mark.parametrize("overlap", [False, True])
+@pytest.mark.parametrize("limit", [1, 2, 3, 7, 200])
+def test_right_answers_are_not_blamed(script, byte_tokenizer, overlap: bool, limit: int) -> None:
+    """A token is a byte, so most limits cut within a character."""
+    script.overlap = overlap
+    for place, text in enumerate(TEXTS):
+        script.request(1_000 * place, text, limit=limit, stream=place % 2 == 0)
+    assert play(script.recording(), byte_tokenizer).findings == []
+
+
+@pytest.mark.parametrize("limit", [2, 3, 8])
+def test_a_length_that_is_read_late_is_told_by_its_count(script, byte_tokenizer, limit: int) -> None:
+    script.overlap = True
+    script.request(0, "a long enough answer", limit=limit)
+    (finding,) = play(script.recording(), byte_tokenizer, ["early-length"]).findings
+    assert (finding.gap, finding.claims) == ("early-length", ("C2.70",))
+    assert finding.note.endswith(f"at token {limit - 1} of {limit}")
+
+
+def test_an_answer_of_one_token_is_right_even_so(script, byte_tokenizer) -> None:
+    script.overlap = True
+    script.request(0, "a long enough answer", limit=1)
+    assert play(script.recording(), byte_tokenizer, ["early-length"]).findings == []
+
+
+def test_what_fits_behind_a_long_prompt_is_the_limit(script, byte_tokenizer) -> None:
+    """An answer that is cut as the model allows no more has what it may have."""
+    script.max_seq_len = 16
+    script.request(0, "a long enough answer", limit=100)
+    assert play(script.recording(), byte_tokenizer).findings == []
+
+
+class Falls(Scheduler):
+    def _drop_late(self, req, token) -> None:
+        raise KeyError(req.uid)
+
+
+def test_a_scheduler_that_fails_under_a_gap_is_found_and_ends_the_play(script, byte_tokenizer) -> None:
+    script.overlap = True
+    script.request(0, "hi")
+    recording = script.recording()
+    played = play(recording, byte_tokenizer, ["forget-first"], classes=[Falls])
+    assert "the scheduler fails (KeyError: 0)" in played.findings[0].note
+    with pytest.raises(KeyError):
+        play(recording, byte_tokenizer, classes=[Falls])
+
+
+def test_what_the_books_say_is_said_once_for_each_thing() -> None:
+    auditor = Auditor(backlog_limit=4)
+    (slot,) = auditor.books("slot 3 is free and free at once")
+    assert (slot.gap, slot.uid) == ("double-free", -1)
+    assert auditor.books("slot 3 is used by request 1 and used by request 2 at once") == []
+    (page,) = auditor.books("page 0 is free and used by request 5 at once")
+    assert (page.gap, page.uid, page.claims) == ("dangling-page", 5, claims_of("dangling-page"))
+    (unknown,) = auditor.books("cache node of pages [1] counts 2 locks wrongly")
+    assert (unknown.gap, unknown.claims) == ("", ())
+
+
+def test_the_signs_are_of_gaps_that_the_books_show() -> None:
+    assert {gap for _, gap in SIGNS} == {gap.name for gap in GAPS if gap.shown_by == "books"}
+    assert known_problem("3 pages are reserved, counted as 2") == ""
+    assert (thing_of("pages [1] are lost"), uid_of("requests [4, 2] arrived")) == ("page", 4)
