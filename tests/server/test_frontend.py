@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import re
 
 import pytest
 
@@ -338,33 +337,5 @@ def test_fail_all_ends_every_request_and_refuses_new_ones(rig):
         with pytest.raises(RequestFailed, match="the scheduler died"):
             await r.state.submit("b", PARAMS)
         assert r.state.held() == {}
-
-    run(main)
-
-
-def test_replies_that_are_there_together_leave_in_one_piece_and_in_their_order(rig):
-    async def main():
-        r = rig()
-        a, b = r.state.new_user(), r.state.new_user()
-        r.state._create_listener_once()
-        pieces = {a: [], b: []}
-
-        async def read(uid):
-            async for piece in stream(r.state, uid, Client()):
-                pieces[uid].append(piece)
-
-        readers = [asyncio.create_task(read(uid)) for uid in (a, b)]
-        await turns()
-        r.feed(text(a, "1"))
-        await turns()
-        r.feed(text(a, "2"), text(b, "x"), text(a, "3"), text(a, "4"))
-        await turns()
-        r.feed(text(b, "y"), text(a, "5"), last(a, "6"), last(b))
-        await asyncio.gather(*readers)
-        texts = {
-            uid: ["".join(re.findall('"content":"(.)"', p.decode())) for p in pieces[uid]] for uid in pieces
-        }
-        assert texts == {a: ["1", "234", "56", "", ""], b: ["x", "y", "", ""]}
-        assert b"".join(pieces[a]).count(b"\n\n") == 8
 
     run(main)
