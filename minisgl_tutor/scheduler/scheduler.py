@@ -219,14 +219,12 @@ class Scheduler:
                     prompt = Usage(req.prompt_len, 0, req.cached_len)
                     self.reply.append(StopStringsMsg(req.uid, req.sampling_params.stop, prompt))
                 req.append_host(token)
-                is_eos = not req.sampling_params.ignore_eos and token in self.eos_token_ids
-                finished = not req.can_decode or is_eos
-                if not finished:
+                reason = self._finish_reason(req, token)
+                if reason is None:
                     self.reply.append(DetokenizeMsg(req.uid, token, logprobs=logprobs.get(row)))
                     if req.retracted:
                         self._requeue_if_drained(req)
                     continue
-                reason: FinishReason = "stop" if is_eos else "length"
                 self.reply.append(DetokenizeMsg(req.uid, token, True, reason, req.usage, logprobs.get(row)))
                 self._finish_req(req)
         if self.reply:
@@ -275,6 +273,12 @@ class Scheduler:
         self._free_req_resources(req)
         req.start_over()
         self.prefill_manager.add_retracted_req(req)
+
+    def _finish_reason(self, req: Req, token: int) -> FinishReason | None:
+        """Why ``token``, the newest that ``req`` has, is its last one; None if it is not (C2.70 to C2.72)."""
+        if token in self.eos_token_ids and not req.sampling_params.ignore_eos:
+            return "stop"
+        return None if req.can_decode else "length"
 
     def _finish_req(self, req: Req) -> None:
         """``req`` has had its finished reply."""

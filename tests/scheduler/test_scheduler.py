@@ -106,12 +106,12 @@ def test_c2_75_unfinished_requests_go_on(make_rig: Any) -> None:
 
 def test_c5_115_the_end_is_decided_in_process_last_data() -> None:
     tree = ast.parse(textwrap.dedent(inspect.getsource(Scheduler._process_last_data)))
-    assigned = {
-        node.targets[0].id
+    called = {
+        node.func.attr
         for node in ast.walk(tree)
-        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name)
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)
     }
-    assert "finished" in assigned
+    assert "_finish_reason" in called
 
 
 def test_c5_118_a_prefix_outlives_its_request(make_rig: Any) -> None:
