@@ -202,8 +202,8 @@ class _Checking:
     def _sentence(self, kind: str, found: Found) -> str:
         values = dict(found.values)
         line, function = values.get("line", 0), values.get("function", "")
-        within = f", {function}" if function else ""
-        values["place"] = f" ({self._file.name}:{line}{within})" if line else ""
+        place = "place in" if function else "place"
+        values["place"] = self._say(place, file=self._file.name, line=line, function=function) if line else ""
         for name, value in values.items():
             if isinstance(value, list):
                 values[name] = ", ".join(map(str, value))

@@ -46,6 +46,8 @@ CHINESE: Mapping[str, str] = {
     "stopped killed": "进程被信号 {signal} 终止",
     "stopped exits": "评判还没结束，它就退出了进程（状态 {status}）",
     "stopped memory": "它用了超过 {megabytes} MB 内存，评判被中止",
+    "place": "（{file} 第 {line} 行）",
+    "place in": "（{file} 第 {line} 行，{function}）",
     "sentence end": "。",
     # -- workspace
     "started": "{file} 归你了。任务：{text}",

@@ -46,6 +46,8 @@ ENGLISH: Mapping[str, str] = {
     "stopped killed": "the process ended by {signal}",
     "stopped exits": "it ended the process (status {status}) before the check was over",
     "stopped memory": "it used more than {megabytes} MB of memory, and the check was stopped",
+    "place": " ({file}, line {line})",
+    "place in": " ({file}, line {line}, in {function})",
     "sentence end": ". ",
     # -- workspace
     "started": "{file} is yours now. Its task: {text}",

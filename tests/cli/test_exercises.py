@@ -97,10 +97,14 @@ def test_the_trace_command_opens_at_the_step_that_shows_the_fault(
 
 
 def test_a_solution_passes_and_the_list_says_so(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    assert "not started" in run(capsys, "exercises")[1]
+    def state() -> str:
+        lines = run(capsys, "exercises")[1].splitlines()
+        return next(line for line in lines if line.startswith("exercise-7 ")).rstrip()
+
+    assert state().endswith(" not started")
     (tmp_path / "minisgl-exercises").mkdir()
     shutil.copy(FOLDER / "solutions" / "life_object.py", "minisgl-exercises/exercise-7.py")
-    assert "not started" not in (text := run(capsys, "exercises")[1]) and "started" in text
+    assert state().endswith("   started")
     status, text = run(capsys, "check", "exercise-7", "--seed", "4")
     assert (status, text.splitlines()) == (
         0,
@@ -111,10 +115,10 @@ def test_a_solution_passes_and_the_list_says_so(capsys: pytest.CaptureFixture[st
             f"Fixes that look right, and what they miss: {FOLDER / 'wrong'}",
         ],
     )
-    assert run(capsys, "exercises")[1].rstrip().endswith(" passed")
+    assert state().endswith(" passed")
     with Path("minisgl-exercises/exercise-7.py").open("a") as file:
         file.write("# a change\n")
-    assert run(capsys, "exercises")[1].rstrip().endswith("changed since it passed")
+    assert state().endswith("changed since it passed")
 
 
 def test_start_and_check_use_the_folder_above(
@@ -131,3 +135,58 @@ def test_start_and_check_use_the_folder_above(
     assert (status, text.splitlines()[0]) == (1, f"{file} is being judged.")
     assert text.splitlines()[-1] == f"What is asked: {file.with_suffix('.md')}"
     assert list(below.iterdir()) == []
+
+
+def test_hints_come_one_after_the_other(capsys: pytest.CaptureFixture[str]) -> None:
+    shown = [run(capsys, "hint", "5.4")[1].splitlines() for _ in range(4)]
+    assert [lines[0][:13] for lines in shown] == [
+        "Hint 1 of 3: ",
+        "Hint 2 of 3: ",
+        "Hint 3 of 3: ",
+        "Hint 3 of 3: ",
+    ]
+    assert "--give-up" in shown[2][1] and "--give-up" not in shown[0][1]
+
+
+def test_a_solution_is_shown_to_who_passed_or_gave_up(capsys: pytest.CaptureFixture[str]) -> None:
+    status, text = run(capsys, "solution", "5.4")
+    assert status == 2 and "--give-up" in text
+    status, text = run(capsys, "solution", "5.4", "--give-up")
+    assert status == 0 and "class MyFrontendManager" in text
+
+
+def test_diff_and_reset(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(capsys, "diff", "5.4")[0] == 2
+    run(capsys, "start", "5.4")
+    assert "unchanged" in run(capsys, "diff", "5.4")[1]
+    file = Path("minisgl-exercises/exercise-4.py")
+    file.write_text(file.read_text() + "# mine [bold]\n")
+    assert "+# mine [bold]" in run(capsys, "diff", "5.4")[1]
+    assert "exercise-4.py.1" in run(capsys, "reset", "5.4")[1]
+    assert "already" in run(capsys, "reset", "5.4")[1]
+    assert Path("minisgl-exercises/exercise-4.py.1").read_text().endswith("# mine [bold]\n")
+
+
+def test_json_is_what_an_exercism_test_runner_writes(capsys: pytest.CaptureFixture[str]) -> None:
+    status, text = run(capsys, "check", "5c.5", "--json", "--seed", "1")
+    verdict = json.loads(text)
+    assert (status, verdict["version"], verdict["status"], verdict["message"]) == (1, 2, "fail", None)
+    first = verdict["tests"][0]
+    assert (first["name"], first["status"]) == ("one-after-another", "fail")
+    assert first["message"] == "you said yes" or first["message"] == "you said no"
+    assert {test["status"] for test in verdict["tests"]} == {"pass", "fail"}
+
+
+def test_several_are_checked_and_reported(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    status, text = run(capsys, "check", "5c.2", "5c.5", "--report", "report.json", "--lang", "zh")
+    assert status == 1 and "共 2 题，正确 0 题。" in text
+    report = json.loads((tmp_path / "report.json").read_text())
+    assert set(report["exercises"]) == {"5c.2", "5c.5"}
+
+
+@pytest.mark.parametrize("arguments", [(), ("--all", "5.4"), ("--chapter", "9"), ("5.4", "--lang", "xx")])
+def test_what_is_to_be_checked_must_be_clear(
+    capsys: pytest.CaptureFixture[str], arguments: tuple[str, ...]
+) -> None:
+    status, text = run(capsys, "check", *arguments)
+    assert status == 2 and text.startswith("Error: ")
