@@ -15,7 +15,7 @@ FOUND_BY = {
     "auditor": "the auditor, by what is held and sent",
     "books": "the scheduler's own books (check_integrity)",
     "answer": "the auditor, by the answer and its tokens",
-    "wire": "what the client gets",
+    "wire": "the auditor, by what the client is told",
 }
 
 

@@ -26,7 +26,7 @@ class Gap:
     ``source`` says who has it: ``chapter`` names it, or runs of the ``reference``
     showed it, or it is a mistake that lies near. ``shown_by`` is what finds it:
     ``auditor`` from outside, the scheduler's ``books`` (``check_integrity``), or the
-    ``answer`` held against its tokens; nothing of that sees what is ``wire``.
+    ``answer`` held against its tokens, or what is sent on the ``wire`` against that.
     ``scene`` is the scene of chapter 5 that shows it; without one it has its own.
     """
 

@@ -22,6 +22,7 @@ from .plan import UNKNOWN, Plan
 from .stage import Stage
 from .steps import Held, Step, code_location
 from .tracer import FRONT
+from .wire import WireAuditor
 
 QUIET_US = 500_000
 """A request that ended is audited when nothing has moved for this long."""
@@ -86,10 +87,12 @@ class Player:
         self._plan = Plan(recording, same_gaps=set(gaps) == set(recording.header.gaps))
         self._tokenizer = tokenizer
         self._classes = classes
+        self._may_be_wrong = bool(gaps or classes)
         self._spec_version = spec_version
         self._on_step = on_step
         self._auditor = Auditor(recording.header.backlog_limit)
         self._answers = AnswerAuditor(tokenizer, max_len(recording.header))
+        self._wire = WireAuditor()
         self._uids: dict[int, list[int]] = {}  # of this play, by request
         self._recorded: dict[int, int] = {}  # those of the recording, by uid
         self._pending = len(self._plan.requests)
@@ -121,7 +124,7 @@ class Player:
         await self._until_quiet(driver)
         driver.cancel()
         await asyncio.gather(driver, return_exceptions=True)
-        if not self.result.gaps:
+        if not self._may_be_wrong:
             self._stage.scheduler.check_integrity()
         self.result.beyond = dict(engine.beyond)
         self.result.held = self._stage.held()
@@ -189,8 +192,9 @@ class Player:
         if step.title == "TokenizeMsg":
             self._submitted(step.uids[0])
         self._on_step(step)
-        for finding in [*self._auditor.watch(step), *self._answers.watch(step)]:
-            self._report(finding)
+        for auditor in (self._auditor, self._answers, self._wire):
+            for finding in auditor.watch(step):
+                self._report(finding)
 
     def _submitted(self, uid: int) -> None:
         rid = _rid.get()
@@ -203,8 +207,10 @@ class Player:
         self._auditor.submitted(uid, self._plan.streams(rid))
 
     def _check_books(self) -> None:
-        """Under a gap they may be wrong, and that is a finding; without one it fails the play at its end."""
-        if not self.result.gaps:
+        """Under a gap, or a class of a reader's, they may be wrong, and that is a finding; else it fails the
+        play at its end.
+        """
+        if not self._may_be_wrong:
             return
         try:
             self._stage.scheduler.check_integrity()
@@ -247,14 +253,14 @@ class Player:
         raise VirtualTimeError("An hour after the end of what was recorded, something still moves.")
 
     def _scheduler_failed(self, driver: asyncio.Task[None]) -> None:
-        """Under a gap that is a finding, and the end.
+        """Under a gap, or a class of a reader's, that is a finding, and the end.
 
         Raises:
-            Exception: without one, what the scheduler failed of.
+            Exception: else, what the scheduler failed of.
         """
         error = driver.exception()
         assert error is not None
-        if not self.result.gaps:
+        if not self._may_be_wrong:
             raise error
         self._report(self._auditor.scheduler_failed(error))
         self._audit()

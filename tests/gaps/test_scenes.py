@@ -14,6 +14,7 @@ from minisgl_tutor.trace.play import Play, play
 from minisgl_tutor.trace.scenes import scene_of_gap
 
 NAMED = {
+    "reference-wire": (9, 0, "api", "type 'text_completion.chunk'"),
     "double-free": (12, 0, "scheduler", "slot 0 is free and free at once"),
     "freed-and-cached": (8, 0, "scheduler", "page 0 is free and cached at once"),
     "dangling-page": (9, 1, "scheduler", "page 2 is free and used by request 1 at once"),
@@ -69,7 +70,6 @@ def test_all_that_the_reference_has_can_be_on_together(name: str) -> None:
 
 @pytest.mark.parametrize("gap", GAPS, ids=lambda gap: gap.name)
 def test_every_gap_has_a_scene_in_which_it_changes_something(gap) -> None:
-    """``reference-wire``, which leaves nothing behind, is seen on the wire alone."""
     with_it, without = scene(gap.name, (gap.name,)), scene(gap.name)
     assert [step.content for step in with_it.steps] != [step.content for step in without.steps]
 
