@@ -32,6 +32,16 @@ def trace(
         ),
     ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print JSON Lines.")] = False,
+    html: Annotated[
+        Path | None,
+        typer.Option(
+            help="Write a page that shows the steps in a browser, without a network, instead of printing."
+        ),
+    ] = None,
+    perfetto: Annotated[
+        Path | None,
+        typer.Option(help="Write the steps for Perfetto or chrome://tracing, instead of printing."),
+    ] = None,
     from_step: Annotated[int, typer.Option(min=1, help="Begin to print at this step.")] = 1,
     yours: Annotated[
         Path | None,
@@ -51,10 +61,14 @@ def trace(
     from ..trace.clock import VirtualTimeError
     from ..trace.play import play
     from ..trace.scenes import SceneNotFound, scene_of_gap, scenes_of
+    from ..views.shown import ShownScene
     from .fail import fail
+    from .trace_files import scene_name, write_files
 
     # What the components log is in the trace, or it is nothing that a reader of it misses.
     logging.getLogger("minisgl_tutor").addHandler(logging.NullHandler())
+    if json and (html or perfetto):
+        fail("--json prints, --html and --perfetto write a file instead: give one or the other")
     if fixed and gap:
         fail("--fixed and --gap say opposite things: give one of them")
     if scene is not None and chapter is None:
@@ -73,6 +87,7 @@ def trace(
             paths = list(dict.fromkeys(scene_of_gap(name) for name in wanted or ()))
         classes = () if yours is None else _reader_classes(yours)
         console = None
+        to_files: list[ShownScene] = []
         for path in paths:
             recording = read_recording(path)
             if fixed:
@@ -89,7 +104,9 @@ def trace(
                 spec_version=spec_version,
             )
             title = recording.header.title or path.name
-            if json:
+            if html is not None or perfetto is not None:
+                to_files.append(ShownScene(scene_name(path), title, result.gaps, result.steps))
+            elif json:
                 from ..views.json_lines import write_play
 
                 write_play(sys.stdout.buffer, title, result, from_step)
@@ -99,6 +116,8 @@ def trace(
 
                 console = console or _console()
                 print_play(console, title, result, from_step)
+        if to_files:
+            write_files(to_files, html, perfetto, from_step, yours)
         if console is not None and chapter is not None:
             from ..views.terminal import print_next
             from .program import program

@@ -1,0 +1,45 @@
+"""What ``trace`` writes into files instead of printing it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, BinaryIO
+
+import typer
+
+from .fail import fail
+
+if TYPE_CHECKING:
+    from ..views.shown import ShownScene
+
+
+def scene_name(path: Path) -> str:
+    """The recording's file name without ending and without the number that orders it."""
+    return re.sub(r"^\d+-(?=.)", "", path.stem)
+
+
+def write_files(
+    scenes: list[ShownScene], html: Path | None, perfetto: Path | None, from_step: int, yours: Path | None
+) -> None:
+    """Writes what was asked for, and says so on stderr."""
+    from ..views.html import page
+    from ..views.perfetto import write_perfetto
+    from ..views.source import Sources
+
+    if html is not None:
+        content = page(scenes, from_step, Sources(yours))
+        _write(html, lambda out: out.write(content))
+        typer.echo(f"{html}: open it in a browser; it needs no network", err=True)
+    if perfetto is not None:
+        _write(perfetto, lambda out: write_perfetto(out, scenes))
+        typer.echo(f"{perfetto}: open it in Perfetto or in chrome://tracing", err=True)
+
+
+def _write(path: Path, write: Callable[[BinaryIO], object]) -> None:
+    try:
+        with path.open("wb") as out:
+            write(out)
+    except OSError as error:
+        fail(f"{path} cannot be written: {error.strerror or error}")
