@@ -62,7 +62,7 @@ def test_a_served_model_from_the_first_to_the_last_process(start_server: Start, 
     assert "cache" in answer.stdout
 
     stream = server.stream(max_tokens=400)
-    server.signal(signal.SIGTERM)
+    server.signal(signal.SIGINT)
     assert "stopping" in error_of(stream.rest()[-1])
     assert server.wait_end() == 0
     assert server.log.splitlines()[-2] == "stopped"
