@@ -11,7 +11,7 @@ from ..server.config import Limits, SchedulerConfig, ServerArgs
 from .fail import fail
 from .install import need_engine
 from .program import program
-from .serve_checks import known_gaps, say_end, writable
+from .serve_checks import known_gaps, recorded_to, say_end, writable
 from .serve_checks import log_level as effective_level
 from .serve_options import (
     LARGEST,
@@ -36,6 +36,11 @@ from .serve_options import (
     MaxPromptChars,
     MaxWaiting,
     ModelSource,
+    Record,
+    RecordMaxBytes,
+    RecordMessages,
+    RecordRotate,
+    Redact,
     RequestTimeout,
     ShutdownTimeout,
     StuckAfter,
@@ -243,16 +248,11 @@ def serve(
             "something is left behind, 'observed' for all of the reference. Repeatable.",
         ),
     ] = None,
-    record: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE", rich_help_panel=STUDY, help="Record the run to a file that trace can replay."
-        ),
-    ] = None,
-    record_messages: Annotated[
-        bool,
-        typer.Option("--record-messages", rich_help_panel=STUDY, help="Record every message as well."),
-    ] = False,
+    record: Record = None,
+    record_messages: RecordMessages = False,
+    record_max_bytes: RecordMaxBytes = 0,
+    record_rotate: RecordRotate = 0,
+    redact: Redact = False,
     profile: Annotated[
         Path | None,
         typer.Option(
@@ -321,8 +321,11 @@ def serve(
         step_ms=step_ms,
         scheduler=SchedulerConfig(prefill_budget, cache.value, overlap, seed, admission.value),
         gaps=known_gaps(gap or []),
-        record=writable(record, "--record"),
+        record=recorded_to(record, record_messages, record_max_bytes, record_rotate, redact),
         record_messages=record_messages,
+        record_max_bytes=record_max_bytes,
+        record_rotate=record_rotate,
+        redact=redact,
         profile=writable(profile, "--profile"),
         torch_profile=None if torch_profile is None else str(torch_profile),
         log_level=effective_level(None if log_level is None else log_level.value, bool(context.obj), shell),

@@ -51,6 +51,27 @@ def writable(file: Path | None, option: str) -> str | None:
     return str(file)
 
 
+def recorded_to(file: Path | None, messages: bool, max_bytes: int, rotate: int, redact: bool) -> str | None:
+    """The recording's name.
+
+    Raises:
+        BadParameter: it cannot be written, or an option about it contradicts another.
+    """
+    given = {"--record-messages": messages, "--record-max-bytes": max_bytes, "--record-rotate": rotate}
+    for option, value in {**given, "--redact": redact}.items():
+        if value and file is None:
+            raise typer.BadParameter("it is about a recording: add --record FILE", param_hint=option)
+    if rotate and not max_bytes:
+        raise typer.BadParameter(
+            "say when a file is full: add --record-max-bytes BYTES", param_hint="--record-rotate"
+        )
+    if redact and messages:
+        raise typer.BadParameter(
+            "messages are texts: leave out --record-messages or --redact", param_hint="--redact"
+        )
+    return writable(file, "--record")
+
+
 def say_end(status: int, shell: bool, record: str | None, profile: str | None) -> None:
     """On standard error, as the log is; the shell that started this shows its prompt below."""
     if status != 1 and not shell:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from enum import StrEnum
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -120,5 +121,49 @@ AllowOrigin = Annotated[
         rich_help_panel=ACCESS,
         help="Web pages from there may ask, such as http://localhost:3000, or '*' for all. Repeatable.",
         show_default="none",
+    ),
+]
+
+Record = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE", rich_help_panel=STUDY, help="Record the run to a file that trace can replay."
+    ),
+]
+
+RecordMessages = Annotated[
+    bool, typer.Option("--record-messages", rich_help_panel=STUDY, help="Record every message as well.")
+]
+
+RecordMaxBytes = Annotated[
+    int,
+    typer.Option(
+        metavar="BYTES",
+        min=0,
+        rich_help_panel=STUDY,
+        show_default="of any size",
+        help="End the recording when its file has so many bytes.",
+    ),
+]
+
+RecordRotate = Annotated[
+    int,
+    typer.Option(
+        metavar="N",
+        min=0,
+        max=1000,
+        rich_help_panel=STUDY,
+        show_default="none",
+        help="Go on in a new file instead, and keep the N before it as FILE.1, FILE.2 and so on. "
+        "Each can be replayed by itself.",
+    ),
+]
+
+Redact = Annotated[
+    bool,
+    typer.Option(
+        "--redact",
+        rich_help_panel=STUDY,
+        help="Record lengths and times, but no text and no token: fit to be given away.",
     ),
 ]

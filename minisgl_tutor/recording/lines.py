@@ -1,10 +1,10 @@
 """Recordings: one run of the server as JSON Lines, which can be played again anywhere.
 
 The first line is the header. Then come, in the order in which they happened,
-what clients did (``request``, ``pace``, ``disconnect``), which request got which
+what clients did (``request``, ``pace``, ``stall``, ``disconnect``), which request got which
 uid (``submit``), when messages reached the scheduler (``arrive``), and what the
 engine was asked and gave (``step``, ``tokens``). Times are microseconds since
-the start of the recording.
+the start of the recording. ``docs/recording-format.md`` describes all of it.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import msgspec
-from msgspec import Meta
+from msgspec import UNSET, Meta, UnsetType
 
 VERSION = 1
 
@@ -28,7 +28,10 @@ class RecordingError(ValueError):
 
 
 class Header(msgspec.Struct, frozen=True, tag_field="kind", tag="header"):
-    """What the recorded server was. ``model`` is what ``--model`` said; null is the shipped one."""
+    """What the recorded server was. ``model`` is what ``--model`` said; null is the shipped one.
+
+    ``redacted`` recordings have neither texts nor tokens, but their lengths.
+    """
 
     version: int
     model: str | None
@@ -47,6 +50,7 @@ class Header(msgspec.Struct, frozen=True, tag_field="kind", tag="header"):
     gaps: list[str] = []
     title: str = ""
     admission: Literal["optimistic", "reserve"] = "reserve"
+    redacted: bool | UnsetType = UNSET
 
 
 class RequestLine(msgspec.Struct, frozen=True, tag_field="kind", tag="request"):
@@ -83,6 +87,18 @@ class PaceLine(msgspec.Struct, frozen=True, tag_field="kind", tag="pace"):
     buffer: Number
 
 
+class StallLine(msgspec.Struct, frozen=True, tag_field="kind", tag="stall"):
+    """The client of ``rid`` had not read for so long that a write to it waited for ``us``, until ``t``.
+
+    ``chunks`` had been sent to it before, as :func:`chunks_in` counts them.
+    """
+
+    t: Microseconds
+    rid: Number
+    chunks: Number
+    us: Microseconds
+
+
 class DisconnectLine(msgspec.Struct, frozen=True, tag_field="kind", tag="disconnect"):
     """The client of ``rid`` left; ``chunks`` had been sent to it, as :func:`chunks_in` counts them."""
 
@@ -92,11 +108,15 @@ class DisconnectLine(msgspec.Struct, frozen=True, tag_field="kind", tag="disconn
 
 
 class ArriveLine(msgspec.Struct, frozen=True, tag_field="kind", tag="arrive"):
-    """The scheduler took in these requests and aborts, by uid, in one go."""
+    """The scheduler took in these requests and aborts, by uid, in one go.
+
+    ``prompt_lens`` are the tokens in the prompts of ``users``, in a redacted recording.
+    """
 
     t: Microseconds
     users: list[int]
     aborts: list[int]
+    prompt_lens: list[Number] | UnsetType = UNSET
 
 
 class StepLine(msgspec.Struct, frozen=True, tag_field="kind", tag="step"):
@@ -127,7 +147,17 @@ class HopLine(msgspec.Struct, frozen=True, tag_field="kind", tag="hop"):
     message: dict[str, Any]
 
 
-Event = RequestLine | SubmitLine | PaceLine | DisconnectLine | ArriveLine | StepLine | TokensLine | HopLine
+Event = (
+    RequestLine
+    | SubmitLine
+    | PaceLine
+    | StallLine
+    | DisconnectLine
+    | ArriveLine
+    | StepLine
+    | TokensLine
+    | HopLine
+)
 Line = Header | Event
 
 _encoder = msgspec.json.Encoder()

@@ -16,10 +16,12 @@ import time
 from collections.abc import Awaitable, Callable, MutableMapping
 from contextvars import ContextVar
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import msgspec
+from msgspec import UNSET
 
 from ..engine.base import Engine, EngineInfo, ForwardBatch, ForwardOutput, Logprobs
 from ..links import LinkObserver, NoObserver
@@ -33,12 +35,15 @@ from .lines import (
     Line,
     RecordingError,
     RequestLine,
+    StallLine,
     StepLine,
     SubmitLine,
     TokensLine,
     chunks_in,
     encode_line,
 )
+from .redact import redacted_body, redacted_path, redacted_tokens
+from .rotate import next_file, open_to_append
 
 logger = logging.getLogger(__name__)
 
@@ -49,43 +54,58 @@ Send = Callable[[AsgiMessage], Awaitable[None]]
 App = Callable[[Scope, Receive, Send], Awaitable[None]]
 Stamp = Callable[[int], tuple[str, int]]
 
+STALL_US = 1_000
+"""A write that takes longer has waited for its client; one that does not wait takes microseconds."""
+
 
 @dataclass(frozen=True)
 class RecordTarget:
     """The file of a recording, and the monotonic time at which it began. Shared by the server's processes.
 
-    With ``messages`` every message is recorded as well.
+    With ``messages`` every message is recorded as well. A file of ``max_bytes`` (0: of any size) is
+    complete: the recording ends, or goes on in a new one while the ``rotate`` last ones are kept.
+    With ``redact`` no text is written, nor any token that could be read as one.
     """
 
     path: str
     start_ns: int
     messages: bool = False
+    max_bytes: int = 0
+    rotate: int = 0
+    redact: bool = False
 
     @classmethod
-    def create(cls, path: Path, messages: bool = False) -> RecordTarget:
+    def create(
+        cls, path: Path, messages: bool = False, max_bytes: int = 0, rotate: int = 0, redact: bool = False
+    ) -> RecordTarget:
         """An empty file.
 
         Raises:
             OSError: it cannot be written.
         """
         path.write_bytes(b"")
-        return cls(str(path.resolve()), time.monotonic_ns(), messages)
+        return cls(str(path.resolve()), time.monotonic_ns(), messages, max_bytes, rotate, redact)
 
 
 class RecordFile:
     """One process's end of the file."""
 
     def __init__(self, target: RecordTarget) -> None:
+        self.redact = target.redact
         self._path = target.path
+        self._max_bytes = target.max_bytes
+        self._rotate = target.rotate
         self._ended = False
         self._start_ns = target.start_ns
-        self._fd = os.open(target.path, os.O_WRONLY | os.O_APPEND)
+        self._fd = open_to_append(target.path)
 
     def now_us(self) -> int:
         return (time.monotonic_ns() - self._start_ns) // 1000
 
     def write(self, line: Line) -> None:
         """Appends a line. Should there be no room for it, the recording ends and the server goes on.
+
+        A file gets longer than it may by one line of each process at most.
 
         Raises:
             RecordingError: there is no room for the header, so there is no recording at all.
@@ -94,6 +114,14 @@ class RecordFile:
             return
         data = encode_line(line)
         try:
+            if self._max_bytes and os.fstat(self._fd).st_size >= self._max_bytes:
+                if not self._rotate:
+                    self._ended = True
+                    logger.warning(
+                        "%s has its %d bytes: the recording ends here", self._path, self._max_bytes
+                    )
+                    return
+                self._fd = next_file(self._path, self._fd, self._rotate)
             reason = "" if os.write(self._fd, data) == len(data) else "no room for a whole line"
         except OSError as error:
             reason = error.strerror or str(error)
@@ -169,6 +197,8 @@ class _RecordedExchange:
         text = self._body.decode(json.detect_encoding(self._body), errors="backslashreplace")
         kind: bytes = dict(self._scope["headers"]).get(b"content-type", b"")
         method, path = self._scope["method"], self._scope["raw_path"].decode("latin-1")
+        if self._file.redact:
+            text, path = redacted_body(text), redacted_path(path)
         return RequestLine(self._since_us, self.rid, method, path, text, kind.decode("latin-1"))
 
     async def _watch(self) -> None:
@@ -184,10 +214,17 @@ class _RecordedExchange:
             self._watcher.cancel()
 
     async def send(self, message: AsgiMessage) -> None:
-        if message["type"] == "http.response.body" and not self._over:
-            self._chunks += chunks_in(message.get("body", b""))
-            self._over = not message.get("more_body", False)
+        if message["type"] != "http.response.body" or self._over:
+            await self._send(message)
+            return
+        before = self._chunks
+        self._chunks += chunks_in(message.get("body", b""))
+        self._over = not message.get("more_body", False)
+        begin = self._file.now_us()
         await self._send(message)
+        now = self._file.now_us()
+        if now - begin >= STALL_US:
+            self._file.write(StallLine(now, self.rid, before, now - begin))
 
 
 class RecordingObserver:
@@ -204,7 +241,8 @@ class RecordingObserver:
         self._log.received(link, msgs)
         users = [msg.uid for msg in msgs if isinstance(msg, UserMsg)]
         aborts = [msg.uid for msg in msgs if isinstance(msg, AbortBackendMsg)]
-        self._file.write(ArriveLine(self._file.now_us(), users, aborts))
+        lens = [len(msg.input_ids) for msg in msgs if isinstance(msg, UserMsg)]
+        self._file.write(ArriveLine(self._file.now_us(), users, aborts, lens if self._file.redact else UNSET))
 
 
 class MessageLog:
@@ -230,11 +268,12 @@ def message_log(target: RecordTarget | None, receiver: str) -> LinkObserver:
 
 
 class RecordingEngine:
-    """An engine that records what it is asked and what it gives."""
+    """An engine that records what it is asked and what it gives. ``eos_token_ids`` are no text."""
 
-    def __init__(self, engine: Engine, file: RecordFile) -> None:
+    def __init__(self, engine: Engine, file: RecordFile, eos_token_ids: frozenset[int]) -> None:
         self._engine = engine
         self._file = file
+        self._shown = partial(redacted_tokens, eos=eos_token_ids) if file.redact else list[int]
         self._steps = 0
 
     @property
@@ -246,21 +285,24 @@ class RecordingEngine:
         self._file.write(
             StepLine(self._file.now_us(), n, batch.phase, list(batch.uids), batch.seq_lens.tolist())
         )
-        return _RecordedTokens(self._engine.forward_batch(batch), self._file, n)
+        return _RecordedTokens(self._engine.forward_batch(batch), self._file, n, self._shown)
 
     def close(self) -> None:
         self._engine.close()
 
 
 class _RecordedTokens:
-    def __init__(self, output: ForwardOutput, file: RecordFile, n: int) -> None:
+    def __init__(
+        self, output: ForwardOutput, file: RecordFile, n: int, shown: Callable[[list[int]], list[int]]
+    ) -> None:
         self._output = output
         self._file = file
         self._n = n
+        self._shown = shown
 
     def next_tokens(self) -> list[int]:
         tokens = self._output.next_tokens()
-        self._file.write(TokensLine(self._file.now_us(), self._n, list(tokens)))
+        self._file.write(TokensLine(self._file.now_us(), self._n, self._shown(tokens)))
         return tokens
 
     def logprobs(self) -> Logprobs:

@@ -78,7 +78,9 @@ class ServerArgs:
     ``memory_ratio`` is the part of the memory that weights and K/V pool may take, and
     decode steps of up to ``cuda_graph_max_bs`` requests are captured, 0 for none.
     ``record`` names a file that the run is recorded to, with every
-    message if ``record_messages`` says so. ``profile`` names a file for an account of what
+    message if ``record_messages`` says so, up to ``record_max_bytes`` (0: any number) or on in
+    further files, of which the last ``record_rotate`` are kept, and with ``redact`` without any
+    text. ``profile`` names a file for an account of what
     the scheduler does when, and ``torch_profile`` a directory for torch's trace of some
     steps. ``step_ms`` slows a step of the model
     down to that many milliseconds. ``tp`` ranks share the model, each with a process, and
@@ -113,6 +115,9 @@ class ServerArgs:
     gaps: tuple[str, ...] = ()
     record: str | None = None
     record_messages: bool = False
+    record_max_bytes: int = 0
+    record_rotate: int = 0
+    redact: bool = False
     profile: str | None = None
     torch_profile: str | None = None
     step_ms: int = 0

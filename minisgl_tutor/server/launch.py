@@ -121,7 +121,9 @@ def _record_target(args: ServerArgs) -> RecordTarget | None:
     if args.record is None:
         return None
     try:
-        return RecordTarget.create(Path(args.record), args.record_messages)
+        return RecordTarget.create(
+            Path(args.record), args.record_messages, args.record_max_bytes, args.record_rotate, args.redact
+        )
     except OSError as error:
         raise StartError(
             f"{args.record} cannot be written ({error.strerror}); give --record another"

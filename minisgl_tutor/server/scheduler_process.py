@@ -81,7 +81,7 @@ def first_scheduler(
     if record is not None:
         file = RecordFile(record)
         file.write(_header(args, engine.info, eos_token_ids))
-        engine, observer = RecordingEngine(engine, file), RecordingObserver(file, observer)
+        engine, observer = RecordingEngine(engine, file, eos_token_ids), RecordingObserver(file, observer)
     pull = ZmqPullQueue(addresses.scheduler, "scheduler", observer, _lead(group))
     scheduler = build_scheduler(
         args,

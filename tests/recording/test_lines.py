@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import tracemalloc
+from pathlib import Path
+from typing import get_args
+
 import pytest
 from msgspec.structs import replace
 
@@ -10,6 +14,8 @@ from minisgl_tutor.recording import (
     ArriveLine,
     DisconnectLine,
     Header,
+    HopLine,
+    Line,
     Recording,
     RecordingError,
     RequestLine,
@@ -19,6 +25,8 @@ from minisgl_tutor.recording import (
     encode_line,
     read_recording,
 )
+from minisgl_tutor.recording.read import MAX_LINE_BYTES
+from minisgl_tutor.recording.schema import schema_text
 
 HEADER = Header(VERSION, None, "m", 16, 64, 8, 256, 257, 2048, "radix", True, 1, 16, [1])
 REQUEST = RequestLine(0, 0, "POST", "/v1/completions", "{}")
@@ -29,8 +37,8 @@ def written(path, *lines: bytes):
     return path
 
 
-def test_lines_come_back_by_time(tmp_path):
-    later, sooner = ArriveLine(9, [1], []), TokensLine(5, 0, [3])
+def test_lines_of_two_processes_come_back_by_time(tmp_path):
+    later, sooner = ArriveLine(9, [1], []), SubmitLine(5, 0, 1, "s", 0)
     path = written(tmp_path / "r", encode_line(HEADER), encode_line(later), encode_line(sooner))
     assert read_recording(path) == Recording(HEADER, [sooner, later])
 
@@ -58,7 +66,40 @@ def test_a_torn_last_line_is_left_out(tmp_path):
         ([encode_line(HEADER), b'{"kind":"tokens","t":1,"n":0,"tokens":[NaN]}\n'], "line 2"),
         ([encode_line(HEADER), b"[" * 100_000 + b"\n"], "line 2"),
         ([encode_line(HEADER), b"\x80\x04\x95pickle\n"], "line 2"),
-        ([encode_line(HEADER), encode_line(HEADER)], "second header"),
+        ([encode_line(HEADER), encode_line(HEADER)], "line 2.*second header"),
+        (
+            [encode_line(HEADER), encode_line(ArriveLine(9, [], [])), encode_line(ArriveLine(5, [], []))],
+            "line 3.*behind",
+        ),
+        (
+            [encode_line(HEADER), encode_line(SubmitLine(1, 0, 3, "s", 0)), encode_line(REQUEST)],
+            "line 3.*behind its",
+        ),
+        (
+            [
+                encode_line(HEADER),
+                encode_line(TokensLine(1, 0, [7])),
+                encode_line(StepLine(1, 0, "decode", [1], [5])),
+            ],
+            "line 3.*behind its",
+        ),
+        ([encode_line(HEADER), encode_line(ArriveLine(1, [1], [], [5, 6]))], "line 2: 1 requests arrive"),
+        (
+            [encode_line(HEADER), encode_line(HopLine(1, "api", {"type": "Os", "uid": 1}))],
+            "line 2: no message is named 'Os'",
+        ),
+        (
+            [encode_line(HEADER), encode_line(HopLine(1, "api", {"type": "AbortMsg"}))],
+            "line 2: the AbortMsg has no uid",
+        ),
+        (
+            [
+                encode_line(HEADER)
+                .replace(b'"version":1', b'"version":9,"unheard":[]')
+                .replace(b'"radix"', b'"trie"')
+            ],
+            "line 1.*version 9",
+        ),
         ([encode_line(replace(HEADER, num_pages=10**12))], "line 1.*num_pages"),
         ([encode_line(replace(HEADER, page_size=0))], "line 1.*page_size"),
         ([encode_line(replace(HEADER, num_slots=0))], "line 1.*num_slots"),
@@ -95,3 +136,27 @@ def test_a_future_version_is_refused_and_a_missing_file_is_named(tmp_path):
         read_recording(written(tmp_path / "r", encode_line(future)))
     with pytest.raises(RecordingError, match="missing"):
         read_recording(tmp_path / "missing")
+
+
+def test_of_a_line_without_end_no_more_is_read_than_a_line_may_have(tmp_path):
+    path = tmp_path / "r"
+    with path.open("wb") as file:
+        file.write(encode_line(HEADER))
+        file.truncate(400 << 20)  # of zeros that are nowhere
+    tracemalloc.start()
+    with pytest.raises(RecordingError, match="line 2: longer than 64 MB"):
+        read_recording(path)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 3 * MAX_LINE_BYTES
+
+
+def test_the_schema_in_the_documents_is_that_of_the_types():
+    file = Path(__file__).parents[2] / "docs" / "recording.schema.json"
+    assert file.read_text(encoding="utf-8") == schema_text(), "run scripts/write_schema.py"
+
+
+def test_the_document_describes_every_kind_of_line():
+    text = (Path(__file__).parents[2] / "docs" / "recording-format.md").read_text(encoding="utf-8")
+    kinds = {line.__struct_config__.tag for line in get_args(Line)}
+    assert {kind for kind in kinds if f"| `{kind}` |" not in text} == set()

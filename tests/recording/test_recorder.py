@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import MutableMapping
 from pathlib import Path
 
 import msgspec
 import pytest
 
-from minisgl_tutor.recording.lines import VERSION, ArriveLine, Header, RecordingError, RequestLine
+from minisgl_tutor.recording.lines import VERSION, ArriveLine, Header, RecordingError, RequestLine, StallLine
 from minisgl_tutor.recording.recorder import RecordFile, RecordingApp, RecordTarget
 from minisgl_tutor.trace.asgi import AsgiClient
 from minisgl_tutor.trace.clock import run
@@ -57,3 +59,33 @@ def test_a_disk_without_room_for_the_header_is_told_at_the_start() -> None:
     with pytest.raises(RecordingError, match=r"/dev/full cannot be written .*--record another"):
         file.write(header)
     file.close()
+
+
+class Watch(RecordFile):
+    """By its own clock."""
+
+    us = 0
+
+    def now_us(self) -> int:
+        return self.us
+
+
+def test_a_write_that_waits_for_its_reader_is_a_stall(tmp_path: Path) -> None:
+    """The third event fits no more until the client has read."""
+    file = Watch(RecordTarget.create(tmp_path / "run"))
+
+    async def sends(message: MutableMapping[str, object]) -> None:
+        file.us += 50_000 if message.get("body") == b"data: 2\n\n" else 10
+
+    async def app(scope, receive, send) -> None:
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        for i in range(4):
+            await send({"type": "http.response.body", "body": b"data: %d\n\n" % i, "more_body": i < 3})
+
+    async def never() -> MutableMapping[str, object]:
+        raise AssertionError("nobody asked for the request")
+
+    asyncio.run(RecordingApp(app, file)({"type": "http", "method": "POST"}, never, sends))
+    file.close()
+    (line,) = (tmp_path / "run").read_bytes().splitlines()
+    assert msgspec.json.decode(line, type=StallLine) == StallLine(50_030, 0, 2, 50_000)
