@@ -1,4 +1,4 @@
-"""Finds what a request left behind, by what the components hold and what was sent.
+"""Finds what a request left behind, and what was done for nobody, by what is held and what was sent.
 
 It knows nothing of the gaps that are switched on: it sees the system from
 outside, as steps and ``held()``, and judges by what should have been. A finding
@@ -21,7 +21,7 @@ AT_ONCE_US = 1_000
 
 @dataclass(frozen=True)
 class Finding:
-    """Something that ``uid`` left behind at ``component``; ``gap`` and ``claims`` are empty if none fits."""
+    """Something wrong with ``uid`` at ``component``; ``gap`` and ``claims`` are empty if none fits."""
 
     uid: int
     component: str
