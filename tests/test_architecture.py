@@ -67,7 +67,7 @@ MAY_KNOW: dict[str, set[str]] = {
     "bench": {"llm", "message", "recording"} | MODEL,
     "trace": PLAY,
     "views": {"message", "trace", "resources"},
-    "exercises": PLAY | {"trace", "views", "scheduler"},
+    "exercises": PLAY | {"trace", "views", "scheduler", "engine.hashing"},
     "cli": PLAY
     | MODEL
     | {"server.launch", "models", "engine", "llm", "bench", "profiling", "trace", "views", "exercises"},

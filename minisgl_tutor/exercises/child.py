@@ -11,6 +11,7 @@ import os
 import sys
 import traceback
 from pathlib import Path
+from types import ModuleType
 from typing import Any, BinaryIO, NoReturn
 
 import msgspec
@@ -21,7 +22,7 @@ from ..trace.play import play
 from . import sandbox
 from .catalogue import resolve
 from .drill import Drill, Reader
-from .reader_file import ReaderFileError, ReaderFileMissing, load
+from .reader_file import ReaderFileError, ReaderFileMissing, classes_of, load
 from .wire import (
     Answer,
     Broken,
@@ -80,7 +81,7 @@ class Child:
             blocked.clear()
             with watchdog.watching():
                 if isinstance(job, StepsJob):
-                    answer: Answer = self._steps(job, found)
+                    answer: Answer = self._steps(job, module)
                 else:
                     answer = played(self._drill, reader, job, self._nonce, blocked)
             self._say(answer)
@@ -91,9 +92,10 @@ class Child:
         """There is no memory left, because the reader's file has it."""
         self._say(OutOfMemory(self._nonce, self._number))
 
-    def _steps(self, job: StepsJob, found: Any) -> Steps:
+    def _steps(self, job: StepsJob, module: ModuleType) -> Steps:
         try:
-            result = play(job.recording, load_tokenizer(model_dir()), classes=(found,), spec_version=job.spec)
+            classes = classes_of(module, self._file.name)
+            result = play(job.recording, load_tokenizer(model_dir()), classes=classes, spec_version=job.spec)
         except BaseException:  # whatever a reader's code raises
             return Steps(job.number, self._nonce, [])
         clients = {uid: index for index, uid in result.uids.items()}

@@ -20,7 +20,7 @@ import msgspec
 
 from ..recording import Recording
 from ..trace.clock import VirtualTimeError, run
-from .reader_file import raised
+from .reader_file import classes_of, raised
 from .wire import Raised
 
 C = TypeVar("C")
@@ -69,6 +69,13 @@ class Reader:
     found: Any
     path: Path | None = None
     module: ModuleType | None = None
+
+    @property
+    def classes(self) -> list[type]:
+        """Those of the file that stand in for components of the server."""
+        if self.module is None or self.path is None:
+            return []
+        return classes_of(self.module, self.path.name)
 
     def raised(self, error: BaseException) -> Raised:
         """The exception, and the line of the reader's file that it passed through."""

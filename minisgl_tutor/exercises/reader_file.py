@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from pathlib import Path
 from types import ModuleType
 from typing import Any, TypeVar
@@ -39,13 +39,22 @@ def load_classes(path: Path) -> list[type]:
         ReaderFileMissing: the file cannot be read.
         ReaderFileError: it does not parse, raises, ends the process, or has no such class or several.
     """
-    module = load(path)
-    found: list[type] = []
-    for base in _components():
-        found += _leaves(module, base, path.name)
+    found = classes_of(load(path), path.name)
     if not found:
         names = ", ".join(base.__name__ for base in _components())
         raise ReaderFileError(f"{path.name}: it has no class on one of {names}")
+    return found
+
+
+def classes_of(module: ModuleType, file: str) -> list[type]:
+    """The same of a module that is loaded already; there may be none.
+
+    Raises:
+        ReaderFileError: there are several for one component.
+    """
+    found: list[type] = []
+    for base in _components():
+        found += _leaves(module, base, file)
     return found
 
 
@@ -87,11 +96,11 @@ def load(path: Path) -> ModuleType:
     return module
 
 
-def the_class(module: ModuleType, base: type[T], file: str) -> type[T]:
+def the_class(module: ModuleType, base: type[T], file: str, methods: Collection[str] = ()) -> type[T]:
     """The one subclass of ``base`` defined in ``module`` that nothing else there builds on.
 
     Raises:
-        ReaderFileError: there is none, or more than one.
+        ReaderFileError: there is none, or more than one, or it leaves one of ``methods`` to ``base``.
     """
     leaves = _leaves(module, base, file)
     if not leaves:
@@ -99,6 +108,11 @@ def the_class(module: ModuleType, base: type[T], file: str) -> type[T]:
             f"{file}: it has no class on {base.__name__}; "
             f"write `class Mine({base.__name__}):` and put the methods there"
         )
+    for name in methods:
+        if getattr(leaves[0], name) is getattr(base, name):
+            raise ReaderFileError(
+                f"{file}: {leaves[0].__name__} has no {name} of its own, and it is asked for; write it there"
+            )
     return leaves[0]
 
 

@@ -1,0 +1,21 @@
+"""The waiting ones are asked first, then the running ones; whoever had it, it is ended."""
+
+from __future__ import annotations
+
+from minisgl_tutor.message import AbortBackendMsg
+from minisgl_tutor.message.codec import Single
+from minisgl_tutor.scheduler.scheduler import Scheduler
+
+
+class MyScheduler(Scheduler):
+    def _process_one_msg(self, msg: Single) -> None:
+        if not isinstance(msg, AbortBackendMsg):
+            super()._process_one_msg(msg)
+            return
+        req = self.prefill_manager.abort_req(msg.uid)
+        if req is None:
+            req = self.decode_manager.abort_req(msg.uid)
+        if req is None:
+            return
+        req.aborted = True
+        self._end_req(req)

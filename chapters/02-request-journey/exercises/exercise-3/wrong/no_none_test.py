@@ -1,0 +1,20 @@
+"""It does not ask whether there was anything to free: an unknown uid ends the scheduler.
+
+Fails: unknown: raised
+"""
+
+from __future__ import annotations
+
+from minisgl_tutor.message import AbortBackendMsg
+from minisgl_tutor.message.codec import Single
+from minisgl_tutor.scheduler.scheduler import Scheduler
+
+
+class MyScheduler(Scheduler):
+    def _process_one_msg(self, msg: Single) -> None:
+        if not isinstance(msg, AbortBackendMsg):
+            super()._process_one_msg(msg)
+            return
+        req = self.prefill_manager.abort_req(msg.uid) or self.decode_manager.abort_req(msg.uid)
+        req.aborted = True
+        self._end_req(req)
