@@ -54,7 +54,7 @@ LOADING = {
 
 
 @pytest.mark.parametrize("name", LOADING)
-def test_a_file_that_cannot_be_loaded_is_not_right(name: str, tmp_path: Path) -> None:
+def test_case_g1_a_file_that_cannot_be_loaded_is_not_right(name: str, tmp_path: Path) -> None:
     content, sentence = LOADING[name]
     verdict = verdict_of(tmp_path, content)
     assert verdict.exit is Exit.NOT_YET
@@ -86,7 +86,7 @@ METHODS = {
 
 
 @pytest.mark.parametrize("name", METHODS)
-def test_a_method_cannot_end_or_hold_up_the_check(name: str, tmp_path: Path) -> None:
+def test_case_g2_a_method_cannot_end_or_hold_up_the_check(name: str, tmp_path: Path) -> None:
     body, fault, sentence = METHODS[name]
     verdict = verdict_of(tmp_path, MINE + body)
     assert (verdict.exit, verdict.fault) == (Exit.NOT_YET, fault)
@@ -98,7 +98,9 @@ LOCK = "    def new_user(self):\n        import threading\n        threading.Eve
 
 
 @pytest.mark.parametrize(("body", "line"), [(LOOP, "[45]"), (LOCK, "5")], ids=["loop", "lock"])
-def test_a_method_that_never_gives_control_back_is_stopped(body: str, line: str, tmp_path: Path) -> None:
+def test_case_g2_a_method_that_never_gives_control_back_is_stopped(
+    body: str, line: str, tmp_path: Path
+) -> None:
     verdict = verdict_of(tmp_path, MINE + body)
     assert (verdict.exit, verdict.failing[0], verdict.fault) == (Exit.NOT_YET, "end-streaming", "stuck")
     assert re.fullmatch(rf"it did not .*\(exercise-7.py, line {line}, in Mine.new_user\).*", seen(verdict))

@@ -158,7 +158,7 @@ def test_thirty_two_at_once_get_their_own_answers(engine, alone):
     assert_nothing_left(stage)
 
 
-def test_clients_that_leave_change_nobody_elses_answer(engine, alone):
+def test_case_e10_clients_that_leave_change_nobody_elses_answer(engine, alone):
     requests = [(QUESTIONS[i % len(QUESTIONS)], bool(i // 2 % 2)) for i in range(32)]
     leave_us = {i: 1_000 * i + 700 for i in range(0, 32, 3)}
     exchanges, stage = ask(engine, requests, leave_us)

@@ -65,7 +65,7 @@ def test_what_is_found(body: bytes, found: Findings) -> None:
     ],
     ids=range(5),
 )
-def test_a_child_decides_about_what_may_take_long(body: bytes, code: str | None) -> None:
+def test_case_f7_a_child_decides_about_what_may_take_long(body: bytes, code: str | None) -> None:
     async def main() -> str | None:
         try:
             await BulkBodies(max_prompt_chars=LARGE_BYTES - 1).examine(body)

@@ -128,7 +128,7 @@ def test_a_body_that_does_not_say_that_it_is_json(rig, kind: str) -> None:
     assert (exchange.status, exchange.app_traceback) == (400, "")
 
 
-def test_a_body_larger_than_the_bound_is_refused(rig) -> None:
+def test_case_f7_a_body_larger_than_the_bound_is_refused(rig) -> None:
     limits = Limits(max_body_bytes=1000)
     _, exchange = post(rig, b" " * 999 + b"{}", limits=limits)
     assert exchange.status == 413
@@ -136,7 +136,7 @@ def test_a_body_larger_than_the_bound_is_refused(rig) -> None:
     assert post(rig, b" " * 998 + b"{}", limits=limits)[1].status == 400
 
 
-def test_a_body_that_comes_too_slowly_is_not_waited_for(rig) -> None:
+def test_case_f7_a_body_that_comes_too_slowly_is_not_waited_for(rig) -> None:
     async def main() -> None:
         state, client = rig().state, HalfABody()
         app = create_app(state, "m", limits=Limits(body_timeout=30))

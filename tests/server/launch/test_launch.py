@@ -66,7 +66,7 @@ def test_sockets_lie_in_a_directory_that_only_this_user_can_enter(start_fake: St
     assert {"frontend", "tokenizer-0"} <= {file.name for file in directory.iterdir()}
 
 
-def test_a_signal_ends_open_streams_with_an_error_event(start_fake: Start) -> None:
+def test_case_f3_a_signal_ends_open_streams_with_an_error_event(start_fake: Start) -> None:
     server = start_fake().wait_ready()
     streams = [server.stream() for _ in range(3)]
     server.signal(signal.SIGINT)
@@ -115,7 +115,9 @@ def test_a_second_signal_ends_at_once_and_cleanly(start_fake: Start, until: Star
 
 
 @pytest.mark.parametrize("name", WORKERS)
-def test_the_death_of_a_worker_reaches_every_client_and_ends_the_server(start_fake: Start, name: str) -> None:
+def test_case_f1_the_death_of_a_worker_reaches_every_client_and_ends_the_server(
+    start_fake: Start, name: str
+) -> None:
     server = start_fake().wait_ready()
     streams = [server.stream() for _ in range(3)]
     server.worker(name).kill()
@@ -141,7 +143,7 @@ def test_a_worker_that_ignores_sigterm_is_killed(start_fake: Start) -> None:
     assert "minisgl-detokenizer-0 did not end" in server.log
 
 
-def test_kill_9_of_the_parent_takes_everything_with_it(start_fake: Start) -> None:
+def test_case_f2_kill_9_of_the_parent_takes_everything_with_it(start_fake: Start) -> None:
     server = start_fake(tokenizers=2).wait_ready()
     stream = server.stream()
     server.parent.kill()
@@ -150,7 +152,7 @@ def test_kill_9_of_the_parent_takes_everything_with_it(start_fake: Start) -> Non
     assert server.wait_end() == -signal.SIGKILL
 
 
-def test_kill_9_of_a_parent_that_is_still_starting(start_fake: Start, until: Start) -> None:
+def test_case_f2_kill_9_of_a_parent_that_is_still_starting(start_fake: Start, until: Start) -> None:
     server = start_fake("minisgl-TP0-scheduler=hangs")
     until(lambda: "minisgl-tokenizer-0 is ready" in server.log, "the other workers are ready")
     server.family()
@@ -182,7 +184,7 @@ def test_a_ready_worker_that_dies_while_another_starts(start_fake: Start, until:
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_the_port_stays_closed_until_all_are_ready_and_a_signal_ends_the_wait(
+def test_case_f2_the_port_stays_closed_until_all_are_ready_and_a_signal_ends_the_wait(
     start_fake: Start, until: Start, number: signal.Signals
 ) -> None:
     """(C2.17, C2.18)"""
@@ -198,7 +200,7 @@ def test_the_port_stays_closed_until_all_are_ready_and_a_signal_ends_the_wait(
     assert server.wait_end() == 128 + number
 
 
-def test_a_taken_port_is_told_before_anything_is_loaded(start_fake: Start) -> None:
+def test_case_f2_a_taken_port_is_told_before_anything_is_loaded(start_fake: Start) -> None:
     with socket.create_server(("127.0.0.1", 0)) as other:
         port = other.getsockname()[1]
         server = start_fake(port=port)

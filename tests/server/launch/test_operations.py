@@ -37,7 +37,7 @@ def connect(server: Any) -> socket.socket:
     return client
 
 
-def test_after_sigterm_what_runs_comes_to_its_end_and_nothing_new_is_taken(start_fake: Start) -> None:
+def test_case_f3_after_sigterm_what_runs_comes_to_its_end_and_nothing_new_is_taken(start_fake: Start) -> None:
     server = start_fake("shutdown_timeout=30")
     running = server.stream("200")
     server.signal(signal.SIGTERM)
@@ -53,7 +53,7 @@ def test_after_sigterm_what_runs_comes_to_its_end_and_nothing_new_is_taken(start
     assert server.wait_end() == 0
 
 
-def test_what_does_not_end_in_time_gets_an_error_event(start_fake: Start) -> None:
+def test_case_f3_what_does_not_end_in_time_gets_an_error_event(start_fake: Start) -> None:
     server = start_fake("shutdown_timeout=0.5")
     endless = server.stream()
     server.signal(signal.SIGTERM)
@@ -79,7 +79,9 @@ def test_a_sigterm_to_every_process_is_no_death_and_is_not_waited_for(start_fake
     assert server.wait_end() == 0
 
 
-def test_a_worker_that_is_stopped_is_named_by_health_and_forgiven(start_fake: Start, until: Start) -> None:
+def test_case_f1_a_worker_that_is_stopped_is_named_by_health_and_forgiven(
+    start_fake: Start, until: Start
+) -> None:
     server = start_fake("hung_after=2")
     worker = server.worker("minisgl-detokenizer-0")
     worker.suspend()
@@ -94,7 +96,7 @@ def test_a_worker_that_is_stopped_is_named_by_health_and_forgiven(start_fake: St
     assert server.wait_end() == 0  # it is killed
 
 
-def test_a_client_that_reads_no_more_is_cut_off_and_nothing_of_it_stays(
+def test_case_f5_a_client_that_reads_no_more_is_cut_off_and_nothing_of_it_stays(
     start_fake: Start, until: Start
 ) -> None:
     server = start_fake("write_timeout=1")
@@ -121,7 +123,7 @@ def test_connections_without_a_request_are_closed(start_fake: Start) -> None:
     assert server.wait_end() == 0
 
 
-def test_a_body_that_does_not_come_is_answered(start_fake: Start) -> None:
+def test_case_f7_a_body_that_does_not_come_is_answered(start_fake: Start) -> None:
     server = start_fake("body_timeout=0.5")
     with connect(server) as client:
         client.sendall(b"POST /v1/completions HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\n{")
