@@ -78,6 +78,8 @@ class RecordedEngine:
         self.info = info
         self.read_until_us = 0
         self.beyond: dict[int, int] = {}
+        self._given: dict[int, int] = {}  # tokens, by uid
+        self._ends: dict[int, int] = {}  # how many of them were recorded, by the uid of a request that went on
         self._answers = answers
         self._steps = steps
         self._rid_of = rid_of
@@ -118,12 +120,19 @@ class RecordedEngine:
     def close(self) -> None:
         self._in_flight.clear()
 
+    def is_beyond(self, uid: int, index: int) -> bool:
+        """Whether the ``index``-th token that this run gave ``uid`` is past the recorded end."""
+        end = self._ends.get(uid)
+        return end is not None and index >= end
+
     def _token(self, uid: int, rid: int, seq_len: int) -> int:
+        self._given[uid] = self._given.get(uid, 0) + 1
         answer = self._answers.get(rid)
         index = seq_len - answer.prompt_len if answer is not None else -1
         if answer is not None and 0 <= index < len(answer.tokens):
             return answer.tokens[index]
         self.beyond[uid] = self.beyond.get(uid, 0) + 1
+        self._ends.setdefault(uid, self._given[uid] - 1)
         return self._filler
 
     def _read_time(self, rids: tuple[int, ...], seq_lens: tuple[int, ...]) -> int:

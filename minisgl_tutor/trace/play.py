@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import dataclasses
 from collections.abc import Callable, Iterable, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass, field
@@ -12,13 +11,14 @@ from typing import Any
 from ..gaps import GAPS
 from ..message import Message, unwrap
 from ..recording import Header, Recording, RequestLine
-from ..server.config import SchedulerConfig, ServerArgs
 from ..tokenizer.tokenizer import Tokenizer
 from .answers import AnswerAuditor
 from .asgi import AsgiClient, ClientEvent, Exchange
 from .auditor import Auditor, Finding
 from .clock import VirtualTimeError, VirtualTimeLoop, run
+from .feed import Feed
 from .plan import UNKNOWN, Plan
+from .recorded_server import max_len, server_args
 from .stage import Stage
 from .steps import Held, Step, code_location
 from .tracer import FRONT
@@ -37,12 +37,14 @@ _rid: ContextVar[int] = ContextVar("rid")
 @dataclass
 class Play:
     """What came of a play. ``exchanges`` are by the recording's request; ``uids`` map those to uids, to that
-    of the first of several choices; ``held`` is what the components hold at the end.
+    of the first of several choices; ``beyond`` counts tokens past the recorded end by uid; ``count`` counts
+    all steps, kept or not; ``held`` is what the components hold at the end.
     """
 
     header: Header
     gaps: tuple[str, ...]
     steps: list[Step] = field(default_factory=list)
+    count: int = 0
     findings: list[Finding] = field(default_factory=list)
     exchanges: dict[int, Exchange] = field(default_factory=dict)
     uids: dict[int, int] = field(default_factory=dict)
@@ -71,6 +73,27 @@ def play(
     return run(player.play)
 
 
+def stream(
+    recording: Recording,
+    tokenizer: Tokenizer,
+    gaps: Iterable[str],
+    give: Callable[[Step], None],
+    *,
+    classes: Sequence[type] = (),
+    spec_version: str = "2.3",
+) -> Play:
+    """Plays ``recording`` as :func:`play` does, and keeps no step and no exchange that is over.
+
+    ``give`` gets each step, in order, once nothing about it will change any more.
+
+    Raises:
+        Deadlock, Livelock: the components, or a class given in their place, hang.
+        Exception: what ``give`` raised.
+    """
+    player = Player(recording, tokenizer, tuple(gaps), classes, spec_version, lambda step: None, give)
+    return run(player.play)
+
+
 class Player:
     """One play. See :func:`play`."""
 
@@ -82,6 +105,7 @@ class Player:
         classes: Sequence[type],
         spec_version: str,
         on_step: Callable[[Step], None],
+        give: Callable[[Step], None] | None = None,
     ) -> None:
         self.result = Play(recording.header, gaps)
         self._plan = Plan(recording, same_gaps=set(gaps) == set(recording.header.gaps))
@@ -90,11 +114,14 @@ class Player:
         self._may_be_wrong = bool(gaps or classes)
         self._spec_version = spec_version
         self._on_step = on_step
+        self._give = give
+        self._feed: Feed | None = None
         self._auditor = Auditor(recording.header.backlog_limit)
         self._answers = AnswerAuditor(tokenizer, max_len(recording.header))
         self._wire = WireAuditor()
         self._uids: dict[int, list[int]] = {}  # of this play, by request
         self._recorded: dict[int, int] = {}  # those of the recording, by uid
+        self._tokens: dict[int, int] = {}  # the index of the last one that each was given
         self._pending = len(self._plan.requests)
         self._error: Exception | None = None
 
@@ -104,7 +131,7 @@ class Player:
         self._loop = loop
         loop.set_exception_handler(self._on_error)
         header = self.result.header
-        engine = self._plan.engine(self._recorded_uid, loop.now_us)
+        engine = self._engine = self._plan.engine(self._recorded_uid, loop.now_us)
         self._stage = Stage(
             server_args(header, self.result.gaps),
             header.served_model,
@@ -118,6 +145,9 @@ class Player:
             self._check_books,
         )
         self.result.steps = self._stage.tracer.steps
+        if self._give is not None:
+            self._feed = Feed(self.result.steps, self._give)
+            self._stage.tracer.on_over = self._feed.over
         for request in self._plan.requests:
             loop.call_at(self._plan.sent_us(request) / 1e6, self._send, request)
         driver = loop.create_task(self._stage.drive_scheduler(), name="scheduler")
@@ -126,6 +156,9 @@ class Player:
         await asyncio.gather(driver, return_exceptions=True)
         if not self._may_be_wrong:
             self._stage.scheduler.check_integrity()
+        if self._feed is not None:
+            self._feed.end()
+        self.result.count = self._stage.tracer.count
         self.result.beyond = dict(engine.beyond)
         self.result.held = self._stage.held()
         return self.result
@@ -156,6 +189,8 @@ class Player:
         if event.kind in ("app returned", "status") or (event.kind == "chunk" and not event.data):
             return
         uids = self._uids.get(request.rid, [])
+        if self._feed is not None and exchange.over:
+            self.result.exchanges.pop(request.rid, None)
         for uid in uids:
             if event.kind == "left":
                 self._auditor.client_left(uid, self._loop.now_us())
@@ -191,10 +226,22 @@ class Player:
     def _entered(self, step: Step) -> None:
         if step.title == "TokenizeMsg":
             self._submitted(step.uids[0])
+        self._mark_unrecorded(step)
         self._on_step(step)
+        if self._feed is not None:
+            self._feed.entered(step)
         for auditor in (self._auditor, self._answers, self._wire):
             for finding in auditor.watch(step):
                 self._report(finding)
+
+    def _mark_unrecorded(self, step: Step) -> None:
+        """Says of a token past the recorded end that it is none of the recorded ones."""
+        for message in step.content if step.kind == "message" and step.target == "detokenizer" else ():
+            if message.get("next_token") is not None:
+                uid = message["uid"]
+                index = self._tokens[uid] = self._tokens.get(uid, -1) + 1
+                if self._engine.is_beyond(uid, index):
+                    message["not_recorded"] = True
 
     def _submitted(self, uid: int) -> None:
         rid = _rid.get()
@@ -235,14 +282,16 @@ class Player:
             Exception: a component failed.
         """
         while self._loop.now_us() < self._plan.last_us + PATIENCE_US:
-            before = len(self.result.steps)
+            before = self._stage.tracer.count
             await asyncio.sleep(QUIET_US / 1e6)
             if self._error is not None:
                 raise self._error
+            if self._feed is not None and self._feed.error is not None:
+                raise self._feed.error
             if driver.done():
                 self._scheduler_failed(driver)
                 return
-            if len(self.result.steps) > before or not self._stage.quiet:
+            if self._stage.tracer.count > before or not self._stage.quiet:
                 continue
             self._audit()
             if not self._pending and self._loop.now_us() > self._plan.last_us:
@@ -277,29 +326,6 @@ class Player:
         for uid in list(self._auditor.lives):
             for finding in self._auditor.audit(uid, held):
                 self._report(finding)
-
-
-def max_len(header: Header) -> int:
-    """Tokens that a prompt and its answer may have together on the recorded server."""
-    return min(header.max_seq_len, header.num_pages * header.page_size)
-
-
-def server_args(header: Header, gaps: tuple[str, ...]) -> ServerArgs:
-    """The recorded server, under other gaps."""
-    return dataclasses.replace(
-        ServerArgs(),
-        model=header.model,
-        num_tokenizer=header.num_tokenizer,
-        page_size=header.page_size,
-        num_pages=header.num_pages,
-        max_running_req=header.num_slots,
-        max_seq_len=header.max_seq_len,
-        backlog_limit=header.backlog_limit,
-        scheduler=SchedulerConfig(
-            header.prefill_budget, header.cache, header.overlap, seed=0, admission=header.admission
-        ),
-        gaps=gaps,
-    )
 
 
 def _shown(request: RequestLine, exchange: Exchange, event: ClientEvent) -> dict[str, object]:

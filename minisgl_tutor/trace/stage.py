@@ -43,14 +43,13 @@ class PacedEngine(Engine, Protocol):
 class TracedOutput:
     """Notes in the step of its call when its tokens were read."""
 
-    def __init__(self, output: ForwardOutput, engine: PacedEngine, step: Step) -> None:
+    def __init__(self, output: ForwardOutput, read: Callable[[], None]) -> None:
         self._output = output
-        self._engine = engine
-        self._step = step
+        self._read = read
 
     def next_tokens(self) -> list[int]:
         tokens = self._output.next_tokens()
-        self._step.ended_us = self._engine.read_until_us
+        self._read()
         return tokens
 
     def logprobs(self) -> Logprobs:
@@ -78,7 +77,8 @@ class TracedEngine:
             "call", "scheduler", "engine", "forward_batch", list(batch.uids), content, code_location()
         )
         self._tracer.enter(step)
-        return TracedOutput(self._engine.forward_batch(batch), self._engine, step)
+        output = self._engine.forward_batch(batch)
+        return TracedOutput(output, lambda: self._tracer.read(step, self._engine.read_until_us))
 
     def close(self) -> None:
         self._engine.close()

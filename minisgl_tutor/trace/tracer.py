@@ -19,13 +19,17 @@ class Tracer:
     """Sees each hop as an observer of the links, and keeps the steps.
 
     ``now_us`` is the clock and ``held`` asks every component what it holds.
-    ``on_step`` is told of each step once it is entered.
+    ``on_step`` is told of each step once it is entered, and ``on_over`` of a message
+    that was dealt with and of a call whose tokens were read. Steps may be taken off
+    the list ``steps``; ``count`` counts those as well.
     """
 
     def __init__(
         self, now_us: Callable[[], int], held: Callable[[], Held], on_step: Callable[[Step], None]
     ) -> None:
         self.steps: list[Step] = []
+        self.count = 0
+        self.on_over: Callable[[Step], None] = lambda step: None
         self._sending: tuple[Step, Message] | None = None
         self._now_us = now_us
         self._held = held
@@ -77,7 +81,13 @@ class Tracer:
             after = self.snapshot()
             for step in self._unsettled:
                 step.after = after
+                self.on_over(step)
             self._unsettled.clear()
+
+    def read(self, step: Step, at_us: int) -> None:
+        """The tokens of a call were read."""
+        step.ended_us = at_us
+        self.on_over(step)
 
     # -- the list
 
@@ -98,7 +108,8 @@ class Tracer:
 
     def enter(self, step: Step) -> Step:
         """Puts a step on the list, with the next number and the present time."""
-        step.number = len(self.steps) + 1
+        self.count += 1
+        step.number = self.count
         step.t_us = self._now_us()
         step.before = step.after = self.snapshot()
         self.steps.append(step)
