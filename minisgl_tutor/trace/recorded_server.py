@@ -1,0 +1,31 @@
+"""The recorded server, to be built again."""
+
+from __future__ import annotations
+
+import dataclasses
+
+from ..recording import Header
+from ..server.config import SchedulerConfig, ServerArgs
+
+
+def max_len(header: Header) -> int:
+    """Tokens that a prompt and its answer may have together on the recorded server."""
+    return min(header.max_seq_len, header.num_pages * header.page_size)
+
+
+def server_args(header: Header, gaps: tuple[str, ...]) -> ServerArgs:
+    """The recorded server, under other gaps."""
+    return dataclasses.replace(
+        ServerArgs(),
+        model=header.model,
+        num_tokenizer=header.num_tokenizer,
+        page_size=header.page_size,
+        num_pages=header.num_pages,
+        max_running_req=header.num_slots,
+        max_seq_len=header.max_seq_len,
+        backlog_limit=header.backlog_limit,
+        scheduler=SchedulerConfig(
+            header.prefill_budget, header.cache, header.overlap, seed=0, admission=header.admission
+        ),
+        gaps=gaps,
+    )
