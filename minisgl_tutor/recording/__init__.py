@@ -2,9 +2,11 @@
 
 from .lines import (
     VERSION,
+    Action,
     ArriveLine,
     DisconnectLine,
     Event,
+    ForkLine,
     Header,
     HopLine,
     Line,
@@ -22,9 +24,11 @@ from .read import read_recording
 
 __all__ = [
     "VERSION",
+    "Action",
     "ArriveLine",
     "DisconnectLine",
     "Event",
+    "ForkLine",
     "Header",
     "HopLine",
     "Line",

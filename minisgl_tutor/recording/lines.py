@@ -22,6 +22,9 @@ Count = Annotated[int, Meta(ge=1, le=1 << 26)]
 Number = Annotated[int, Meta(ge=0, le=1 << 53)]
 Microseconds = Number
 
+Action = Literal["disconnect", "slow", "abort", "drop", "delay", "reorder"]
+"""What a fork does: the first three to a request, the others to a message."""
+
 
 class RecordingError(ValueError):
     """A file that is not a recording which this version can play."""
@@ -147,6 +150,26 @@ class HopLine(msgspec.Struct, frozen=True, tag_field="kind", tag="hop"):
     message: dict[str, Any]
 
 
+class ForkLine(msgspec.Struct, frozen=True, tag_field="kind", tag="fork"):
+    """From one step of the play on, the run goes on otherwise than it was recorded.
+
+    The step is the ``nth`` that goes from ``source`` to ``target`` as ``title`` for ``who``: a request's
+    number if ``source`` or ``target`` is its client, else the first uid in it. ``action`` befalls the client,
+    or the server's work, for request ``rid``, or else the message that the step is. ``us`` is how long a
+    message is delayed, or how long the client takes for each piece from then on.
+    """
+
+    t: Microseconds
+    source: str
+    target: str
+    title: str
+    who: int
+    nth: Annotated[int, Meta(ge=1, le=1 << 53)]
+    action: Action
+    rid: Number = 0
+    us: Microseconds = 0
+
+
 Event = (
     RequestLine
     | SubmitLine
@@ -157,6 +180,7 @@ Event = (
     | StepLine
     | TokensLine
     | HopLine
+    | ForkLine
 )
 Line = Header | Event
 

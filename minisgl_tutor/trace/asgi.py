@@ -10,7 +10,7 @@ import asyncio
 import string
 import traceback
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 from urllib.parse import quote, unquote
 
@@ -193,6 +193,11 @@ class Exchange:
         """Read on."""
         self._stalled = False
         self.readable()
+
+    def slow_down(self, us_per_chunk: int) -> None:
+        """Read each further chunk so slowly; no more than one byte may wait on the way."""
+        self._reader = replace(self._reader, us_per_chunk=us_per_chunk)
+        self._connection.narrow(1)
 
     def leave(self) -> None:
         """Close the connection; the server learns of it at once. Does nothing once the exchange is over."""

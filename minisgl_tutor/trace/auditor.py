@@ -40,7 +40,7 @@ class Life:
     left_us: int | None = None
     finished: bool = False
     aborted_us: int | None = None
-    reached_scheduler: bool = False
+    user_msg: Step | None = None
     backend_abort: Step | None = None
     tokens_after_leaving: int = 0
     tokens_after_abort: int = 0
@@ -87,7 +87,7 @@ class Auditor:
     def _watch_message(self, life: Life, message: dict[str, object], step: Step) -> list[Finding]:
         kind = message["type"]
         if kind == "UserMsg":
-            life.reached_scheduler = True
+            life.user_msg = step
         elif kind in ("UserReply", "ErrorReply") and step.target == FRONT:
             life.finished = life.finished or kind == "ErrorReply" or bool(message.get("finished"))
             if life.client == "left" and FRONT in step.before and life.uid in step.before[FRONT]:
@@ -164,7 +164,10 @@ class Auditor:
     def _never_answered(self, life: Life, held: Held) -> list[Finding]:
         if life.client != "waiting" or life.finished or life.uid in held.get("scheduler", {}):
             return []
-        if life.reached_scheduler:
+        if life.user_msg is not None and life.user_msg.arrived_us is None:
+            note = "the request was lost on its way to the scheduler; its client waits for ever"
+            return [Finding(life.uid, "scheduler", note)]
+        if life.user_msg is not None:
             note = "the scheduler dropped the request and told nobody; its client waits for ever"
             return [Finding(life.uid, "scheduler", note, "silent-drop", ("C5.163", "C5.164"))]
         note = "a tokenizer took the request and nothing came of it; its client waits for ever"

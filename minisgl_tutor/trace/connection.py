@@ -126,6 +126,10 @@ class Connection:
             self._writable.set()
         return piece
 
+    def narrow(self, high_water: int) -> None:
+        """From now on the app waits as soon as more than so many bytes are untaken."""
+        self._high_water = high_water
+
     def lost(self) -> None:
         """The connection is gone: whoever waits in `receive()` or `send()` goes on."""
         self._lost = not self._complete

@@ -12,6 +12,7 @@ from ..message import AbortBackendMsg, UserMsg
 from ..recording import (
     ArriveLine,
     DisconnectLine,
+    ForkLine,
     PaceLine,
     Recording,
     RequestLine,
@@ -42,6 +43,7 @@ class Plan:
     def __init__(self, recording: Recording, same_gaps: bool) -> None:
         lines = recording.lines
         self._header = recording.header
+        self.forks = [line for line in lines if isinstance(line, ForkLine)]
         self.requests = [line for line in lines if isinstance(line, RequestLine)]
         submits = [line for line in lines if isinstance(line, SubmitLine)]
         self.uids: dict[int, list[int]] = {}
@@ -74,7 +76,7 @@ class Plan:
             for line in steps
         ]
         self._answers = _answers(steps, tokens)
-        self._times = sorted(line.t for line in lines)
+        self._times = sorted(line.t for line in lines if not isinstance(line, ForkLine))
         self.last_us = max(self._times, default=0)
 
     def engine(self, recorded_uid: Callable[[int], int], now_us: Callable[[], int]) -> RecordedEngine:

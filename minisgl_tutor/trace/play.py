@@ -17,6 +17,7 @@ from .asgi import AsgiClient, ClientEvent, Exchange
 from .auditor import Auditor, Finding
 from .clock import VirtualTimeError, VirtualTimeLoop, run
 from .feed import Feed
+from .interventions import Interventions, carry_out
 from .plan import UNKNOWN, Plan
 from .recorded_server import max_len, server_args
 from .stage import Stage
@@ -111,7 +112,8 @@ class Player:
         self._plan = Plan(recording, same_gaps=set(gaps) == set(recording.header.gaps))
         self._tokenizer = tokenizer
         self._classes = classes
-        self._may_be_wrong = bool(gaps or classes)
+        self._forks = Interventions(self._plan.forks)
+        self._may_be_wrong = bool(gaps or classes or self._plan.forks)
         self._spec_version = spec_version
         self._on_step = on_step
         self._give = give
@@ -143,6 +145,7 @@ class Player:
             self._entered,
             self._classes,
             self._check_books,
+            self._forks.fate,
         )
         self.result.steps = self._stage.tracer.steps
         if self._give is not None:
@@ -233,6 +236,9 @@ class Player:
         for auditor in (self._auditor, self._answers, self._wire):
             for finding in auditor.watch(step):
                 self._report(finding)
+        for fork in self._forks.at(step):
+            rid = fork.rid
+            carry_out(fork, step, self._stage, self.result.exchanges.get(rid), self._uids.get(rid, []))
 
     def _mark_unrecorded(self, step: Step) -> None:
         """Says of a token past the recorded end that it is none of the recorded ones."""

@@ -20,6 +20,7 @@ from fastapi import FastAPI
 from ..engine.base import Engine, EngineInfo, ForwardBatch, ForwardOutput, Logprobs
 from ..links import MemoryAsyncPull, MemoryAsyncPush, MemoryChannel, MemoryPull, MemoryPush
 from ..message import Message
+from ..recording import ForkLine
 from ..server.api_server import Stamp, create_app
 from ..server.build import build_frontend, build_scheduler, build_tokenize_worker
 from ..server.config import ServerArgs
@@ -30,6 +31,10 @@ from .tracer import FRONT, Tracer
 
 LINK_US = 20
 """How long a message takes on a link where the recording does not say."""
+
+
+OVERTAKEN_US = 100_000
+"""How long a message waits to be overtaken, if a fork says that it is."""
 
 
 class PacedEngine(Engine, Protocol):
@@ -90,7 +95,8 @@ class Stage:
     ``arrival`` tells when a message reaches the scheduler, and its rank among
     those of that time, or null for the usual time of a link. ``on_step`` is told
     of each step, ``after_round`` when the scheduler has gone through a round.
-    ``classes`` take the place of the components that they derive from.
+    ``classes`` take the place of the components that they derive from. ``fate`` is
+    asked once for each message that leaves: what a fork of the run does to it.
     """
 
     def __init__(
@@ -105,6 +111,7 @@ class Stage:
         on_step: Callable[[Step], None] = lambda step: None,
         classes: Sequence[type] = (),
         after_round: Callable[[], None] = lambda: None,
+        fate: Callable[[Step], ForkLine | None] = lambda step: None,
     ) -> None:
         loop = asyncio.get_running_loop()
         assert isinstance(loop, VirtualTimeLoop)
@@ -113,6 +120,8 @@ class Stage:
         self.tracer = Tracer(loop.now_us, self.held, on_step)
         self._arrival = arrival
         self._after_round = after_round
+        self._fate = fate
+        self._overtaken: dict[tuple[str, str], tuple[MemoryChannel, bytes, Step]] = {}  # by link
         self._due: dict[tuple[str, str], int] = {}  # by link, when its last message on the way gets there
         self._held_back: list[tuple[MemoryChannel, bytes, Step, Message]] | None = None
         self._landed: list[tuple[int, MemoryChannel, bytes, Step]] = []  # at the scheduler's door, by rank
@@ -163,7 +172,8 @@ class Stage:
     def quiet(self) -> bool:
         """No message is on its way and the scheduler has nothing to do."""
         now = self.loop.now_us()
-        return not self.scheduler.busy and all(due <= now for due in self._due.values())
+        under_way = self._overtaken or any(due > now for due in self._due.values())
+        return not self.scheduler.busy and not under_way
 
     # -- links
 
@@ -183,12 +193,26 @@ class Stage:
     def _dispatch(self, channel: MemoryChannel, frame: bytes, step: Step, msg: Message) -> None:
         self.tracer.enter(step)
         now = self.loop.now_us()
+        fate = self._fate(step)
+        if fate is not None and fate.action == "drop":
+            return
         link = (step.source, step.target)  # only one link keeps an order: another one may be faster
+        if fate is not None and fate.action == "reorder" and link not in self._overtaken:
+            self._overtaken[link] = channel, frame, step
+            self.loop.call_later(OVERTAKEN_US / 1e6, self._deliver_overtaken, link, step)
+            return
         usual = (max(now + LINK_US, self._due.get(link, 0)), 0)
         due, rank = (self._arrival(msg) if step.target == "scheduler" else None) or usual
-        due = max(due, now)
+        due = max(due, now) + (fate.us if fate is not None else 0)
         self._due[link] = max(due, self._due.get(link, 0))
         self.loop.call_at(due / 1e6, self._deliver, rank, channel, frame, step)
+        if link in self._overtaken:
+            self.loop.call_at(due / 1e6, self._deliver, rank, *self._overtaken.pop(link))
+
+    def _deliver_overtaken(self, link: tuple[str, str], step: Step) -> None:
+        """Nothing came that could overtake it."""
+        if link in self._overtaken and self._overtaken[link][2] is step:
+            self._deliver(0, *self._overtaken.pop(link))
 
     def _deliver(self, rank: int, channel: MemoryChannel, frame: bytes, step: Step) -> None:
         if step.target == "scheduler":

@@ -17,9 +17,10 @@ from ..resources import PACKAGE_DIR
 Held = dict[str, dict[int, dict[str, int]]]
 """component -> uid -> what it keeps for it -> how much."""
 
-Kind = Literal["client", "message", "call", "gap"]
+Kind = Literal["client", "message", "call", "gap", "fork"]
 """``client``: between a client and the server; ``message``: a hop on a link; ``call``: scheduler to engine,
-in the same process; ``gap``: the auditor found something left behind."""
+in the same process; ``gap``: the auditor found something left behind; ``fork``: from here on the run goes on
+otherwise than it was recorded."""
 
 _HIDDEN = tuple(str(PACKAGE_DIR / room) for room in ("links", "trace", "cli", "__main__"))
 
