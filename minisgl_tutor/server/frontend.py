@@ -316,9 +316,7 @@ class FrontendManager:
 
     def held(self) -> dict[int, dict[str, int]]:
         """What is kept for each uid: how many unread replies, and whether its event is set."""
-        held: dict[int, dict[str, int]] = {}
-        for uid, replies in self.ack_map.items():
-            held.setdefault(uid, {})["ack_map"] = len(replies)
+        held = {uid: {"ack_map": len(replies)} for uid, replies in self.ack_map.items()}
         for uid, waker in self.event_map.items():
             held.setdefault(uid, {})["event_map"] = int(waker.is_set())
         for uid in sorted(self.unanswered):

@@ -151,8 +151,10 @@ class Auditor:
 
     def _backlogs(self, held: Held) -> list[Finding]:
         findings = []
-        for uid, parts in held.get(FRONT, {}).items():
-            unread = parts.get("ack_map", 0)
+        unread_of = {uid: parts.get("ack_map", 0) for uid, parts in held.get(FRONT, {}).items()}
+        if max(unread_of.values(), default=0) <= self._backlog_limit:
+            return []
+        for uid, unread in unread_of.items():
             life = self.lives.get(uid)
             if unread > self._backlog_limit and life is not None and life.client == "waiting":
                 note = f"{unread} replies wait in ack_map for a client that reads slowly; nothing bounds them"

@@ -11,7 +11,8 @@ scheduler's round take the time that its engine says.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import partial
 from typing import Protocol
 
@@ -127,6 +128,9 @@ class Stage:
         self._landed: list[tuple[int, MemoryChannel, bytes, Step]] = []  # at the scheduler's door, by rank
         self._work = asyncio.Event()
 
+        self._known_held: Held = {}
+        self._in_round = ""
+
         names = [f"tokenizer-{i}" for i in range(args.num_tokenizer)]
         self._front_inbox = MemoryChannel(f">{FRONT}", self.tracer, on_arrival=self._front_arrival)
         self._scheduler_inbox = MemoryChannel(">scheduler", self.tracer)
@@ -134,6 +138,7 @@ class Stage:
             name: MemoryChannel(f">{name}", self.tracer, on_arrival=partial(self._run_worker, name))
             for name in (*names, "detokenizer")
         }
+        self._asked = ("scheduler", *self._worker_inboxes)
         self.workers = {
             name: build_tokenize_worker(
                 args,
@@ -164,9 +169,26 @@ class Stage:
     # -- what everybody holds
 
     def held(self) -> Held:
-        parts = {FRONT: self.frontend.held(), "scheduler": self.scheduler.held()}
-        parts.update({name: worker.held() for name, worker in self.workers.items()})
-        return parts
+        return {FRONT: self.frontend.held(), **{name: self._held_by(name) for name in self._asked}}
+
+    def _held_by(self, name: str) -> dict[int, dict[str, int]]:
+        """What a component holds that changes in its own rounds only, so that it is asked after those."""
+        if name not in self._known_held:
+            component = self.scheduler if name == "scheduler" else self.workers[name]
+            held = component.held()
+            if name == self._in_round:
+                return held
+            self._known_held[name] = held
+        return self._known_held[name]
+
+    @contextmanager
+    def _round_of(self, name: str) -> Iterator[None]:
+        self._known_held.pop(name, None)
+        self._in_round = name
+        try:
+            yield
+        finally:
+            self._in_round = ""
 
     @property
     def quiet(self) -> bool:
@@ -232,7 +254,8 @@ class Stage:
         self.loop.call_soon(self.tracer.settle)
 
     def _run_worker(self, name: str) -> None:
-        self.workers[name].round(blocking=False)
+        with self._round_of(name):
+            self.workers[name].round(blocking=False)
         self.tracer.settle()
 
     async def drive_scheduler(self) -> None:
@@ -246,7 +269,8 @@ class Stage:
             for _, channel, frame, step in landed:
                 self._arrive(channel, frame, step)
             self._held_back = []
-            self.scheduler.round()
+            with self._round_of("scheduler"):
+                self.scheduler.round()
             self.tracer.settle()
             self._after_round()
             sent, self._held_back = self._held_back, None

@@ -6,6 +6,7 @@ Views render this list and compute nothing.
 from __future__ import annotations
 
 import sys
+from functools import cache
 from pathlib import Path
 from types import FrameType
 from typing import Any, Literal
@@ -74,18 +75,28 @@ def code_location(depth: int = 3) -> list[Location]:
         file = frame.f_code.co_filename
         if _is_shown(frame, file):
             found.append(Location(_short(file), frame.f_lineno, frame.f_code.co_qualname))
-        elif found and str(PACKAGE_DIR) not in file:
+        elif found and not _is_in_package(file):
             break  # out of the package again: what called it is not part of the system
         frame = frame.f_back
     return found
 
 
 def _is_shown(frame: FrameType, file: str) -> bool:
-    if file.startswith(_HIDDEN):
-        return False
-    return file.startswith(str(PACKAGE_DIR)) or "__reader_file__" in frame.f_globals
+    return _is_own(file) if _is_in_package(file) else "__reader_file__" in frame.f_globals
 
 
+@cache
+def _is_in_package(file: str) -> bool:
+    return file.startswith(str(PACKAGE_DIR))
+
+
+@cache
+def _is_own(file: str) -> bool:
+    """Whether it is a part of the system, and none of what carries or shows it."""
+    return not file.startswith(_HIDDEN)
+
+
+@cache
 def _short(file: str) -> str:
     path = Path(file)
     return path.relative_to(PACKAGE_DIR).as_posix() if path.is_relative_to(PACKAGE_DIR) else path.name

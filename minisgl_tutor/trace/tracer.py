@@ -117,9 +117,13 @@ class Tracer:
         return step
 
     def snapshot(self) -> Held:
-        held = self._held()
-        if held != self._last:
-            self._last = held
+        """What all hold now. What did not change since the last one is the same object."""
+        held, last = self._held(), self._last
+        if held != last:
+            self._last = {
+                name: last[name] if name in last and last[name] == parts else parts
+                for name, parts in held.items()
+            }
         return self._last
 
 
