@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from rich.console import Console
+    from collections.abc import Callable, Sequence
 
     from ..recording import Recording
     from ..tokenizer.tokenizer import Tokenizer
+    from ..trace.play import Play
+    from ..trace.steps import Step
 
 
 def trace(
@@ -42,6 +41,12 @@ def trace(
         Path | None,
         typer.Option(help="Write the steps for Perfetto or chrome://tracing, instead of printing."),
     ] = None,
+    pager: Annotated[
+        bool,
+        typer.Option(
+            "--pager/--no-pager", help="On a terminal, print through $PAGER, or `less` if there is none."
+        ),
+    ] = True,
     from_step: Annotated[int, typer.Option(min=1, help="Begin to print at this step.")] = 1,
     yours: Annotated[
         Path | None,
@@ -59,11 +64,12 @@ def trace(
     from ..gaps import UnknownGap, resolve
     from ..recording import RecordingError, read_recording
     from ..trace.clock import VirtualTimeError
-    from ..trace.play import play
+    from ..trace.play import play, stream
     from ..trace.scenes import SceneNotFound, scene_of_gap, scenes_of
     from ..views.shown import ShownScene
     from .fail import fail
     from .trace_files import scene_name, write_files
+    from .trace_print import print_plays
 
     # What the components log is in the trace, or it is nothing that a reader of it misses.
     logging.getLogger("minisgl_tutor").addHandler(logging.NullHandler())
@@ -86,7 +92,7 @@ def trace(
         else:
             paths = list(dict.fromkeys(scene_of_gap(name) for name in wanted or ()))
         classes = () if yours is None else _reader_classes(yours)
-        console = None
+        to_print: list[tuple[str, Recording, tuple[str, ...]]] = []
         to_files: list[ShownScene] = []
         for path in paths:
             recording = read_recording(path)
@@ -96,46 +102,24 @@ def trace(
                 gaps = wanted
             else:
                 gaps = resolve(recording.header.gaps if file is not None else ["reference"])
-            result = play(
-                recording,
-                _tokenizer(recording, tokenizer),
-                gaps,
-                classes=classes,
-                spec_version=spec_version,
-            )
             title = recording.header.title or path.name
-            if html is not None or perfetto is not None:
-                to_files.append(ShownScene(scene_name(path), title, result.gaps, result.steps))
-            elif json:
-                from ..views.json_lines import write_play
-
-                write_play(sys.stdout.buffer, title, result, from_step)
-                sys.stdout.buffer.flush()
-            else:
-                from ..views.terminal import print_play
-
-                console = console or _console()
-                print_play(console, title, result, from_step)
+            if html is None and perfetto is None:
+                to_print.append((title, recording, gaps))
+                continue
+            words = _tokenizer(recording, tokenizer)
+            result = play(recording, words, gaps, classes=classes, spec_version=spec_version)
+            to_files.append(ShownScene(scene_name(path), title, result.gaps, result.steps))
         if to_files:
             write_files(to_files, html, perfetto, from_step, yours)
-        if console is not None and chapter is not None:
-            from ..views.terminal import print_next
-            from .program import program
+        if to_print:
 
-            print_next(console, program(), chapter, [each.name for each in scenes_of(chapter)])
+            def run(recording: Recording, gaps: tuple[str, ...], give: Callable[[Step], None]) -> Play:
+                words = _tokenizer(recording, tokenizer)
+                return stream(recording, words, gaps, give, classes=classes, spec_version=spec_version)
+
+            print_plays(to_print, run, json, pager, from_step, chapter)
     except (SceneNotFound, RecordingError, UnknownGap, VirtualTimeError) as error:
         fail(str(error))
-
-
-def _console() -> Console:
-    """Where the steps are printed to, behind a word on how to read them."""
-    from rich.console import Console
-
-    from ..views.terminal import print_legend
-
-    console = Console(highlight=False)
-    print_legend(console)
-    return console
 
 
 def _tokenizer(recording: Recording, given: Path | None) -> Tokenizer:

@@ -6,24 +6,40 @@ from typing import BinaryIO
 
 import msgspec
 
+from ..recording import Header
 from ..trace.play import Play
+from ..trace.steps import Step
 
 
 def write_play(out: BinaryIO, title: str, play: Play, from_step: int = 1) -> None:
     """The same play gives the same bytes on every machine."""
-    opening = {"scene": title, "gaps": list(play.gaps), "header": msgspec.to_builtins(play.header)}
-    closing = {
-        "findings": [
-            {
-                "uid": finding.uid,
-                "component": finding.component,
-                "gap": finding.gap,
-                "claims": list(finding.claims),
-                "note": finding.note,
-            }
-            for finding in play.findings
-        ],
-        "steps": len(play.steps),
-    }
-    for line in (opening, *play.steps[from_step - 1 :], closing):
-        out.write(msgspec.json.encode(line) + b"\n")
+    write_opening(out, title, play.gaps, play.header)
+    for step in play.steps[from_step - 1 :]:
+        write_step(out, step)
+    write_closing(out, play)
+
+
+def write_opening(out: BinaryIO, title: str, gaps: tuple[str, ...], header: Header) -> None:
+    _write(out, {"scene": title, "gaps": list(gaps), "header": msgspec.to_builtins(header)})
+
+
+def write_step(out: BinaryIO, step: Step) -> None:
+    _write(out, step)
+
+
+def write_closing(out: BinaryIO, play: Play) -> None:
+    findings = [
+        {
+            "uid": finding.uid,
+            "component": finding.component,
+            "gap": finding.gap,
+            "claims": list(finding.claims),
+            "note": finding.note,
+        }
+        for finding in play.findings
+    ]
+    _write(out, {"findings": findings, "steps": play.count})
+
+
+def _write(out: BinaryIO, line: object) -> None:
+    out.write(msgspec.json.encode(line) + b"\n")

@@ -31,13 +31,16 @@ auditor found wrong; C5.158 and the like number the statements of the chapter th
 
 def print_play(console: Console, title: str, play: Play, from_step: int = 1) -> None:
     """A scene: its title, every step from ``from_step`` on, and what the auditor found."""
-    gaps = ", ".join(play.gaps) if play.gaps else "none"
-    console.print(Rule(Text(_visible(title), style="bold"), align="left"))
-    console.print(Text(f"gaps switched on: {gaps}", style="dim"))
-    console.print()
+    print_opening(console, title, play.gaps)
     for step in play.steps[from_step - 1 :]:
         print_step(console, step)
     print_verdict(console, play)
+
+
+def print_opening(console: Console, title: str, gaps: tuple[str, ...]) -> None:
+    console.print(Rule(Text(_visible(title), style="bold"), align="left"))
+    console.print(Text(f"gaps switched on: {', '.join(gaps) or 'none'}", style="dim"))
+    console.print()
 
 
 def print_legend(console: Console) -> None:

@@ -1,0 +1,143 @@
+"""Prints plays while they go on, as text or as JSON Lines, so that a long one needs no more memory."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Protocol
+
+from .pager import paged
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from ..recording import Header, Recording
+    from ..trace.play import Play
+    from ..trace.steps import Step
+
+Give = Callable[["Step"], None]
+Run = Callable[["Recording", tuple[str, ...], Give], "Play"]
+"""Plays a recording under gaps, handing on each step."""
+
+
+class Printer(Protocol):
+    """How a play is printed: its opening, each step, and what came of it."""
+
+    def opening(self, title: str, gaps: tuple[str, ...], header: Header) -> None: ...
+
+    def step(self, step: Step) -> None: ...
+
+    def closing(self, result: Play) -> None: ...
+
+
+class TextPrinter:
+    """Blocks for a reader. The first play is preceded by a word on how to read them."""
+
+    def __init__(self, console: Console) -> None:
+        self.console = console
+        self._is_first = True
+
+    def opening(self, title: str, gaps: tuple[str, ...], header: Header) -> None:
+        from ..views.terminal import print_legend, print_opening
+
+        if self._is_first:
+            print_legend(self.console)
+        self._is_first = False
+        print_opening(self.console, title, gaps)
+
+    def step(self, step: Step) -> None:
+        from ..views.terminal import print_step
+
+        print_step(self.console, step)
+
+    def closing(self, result: Play) -> None:
+        from ..views.terminal import print_verdict
+
+        print_verdict(self.console, result)
+
+
+class JsonPrinter:
+    """JSON Lines on standard output."""
+
+    def opening(self, title: str, gaps: tuple[str, ...], header: Header) -> None:
+        from ..views.json_lines import write_opening
+
+        write_opening(sys.stdout.buffer, title, gaps, header)
+
+    def step(self, step: Step) -> None:
+        from ..views.json_lines import write_step
+
+        write_step(sys.stdout.buffer, step)
+
+    def closing(self, result: Play) -> None:
+        from ..views.json_lines import write_closing
+
+        write_closing(sys.stdout.buffer, result)
+        sys.stdout.buffer.flush()
+
+
+@contextmanager
+def printing(json: bool, pager: bool) -> Iterator[Printer]:
+    """A printer to standard output, text through the reader's pager if ``pager`` says so."""
+    if json:
+        yield JsonPrinter()
+        return
+    from rich.console import Console
+
+    with paged(pager) as out:
+        if out is sys.stdout:
+            yield TextPrinter(Console(highlight=False))
+        else:
+            width = shutil.get_terminal_size().columns
+            yield TextPrinter(Console(file=out, force_terminal=True, width=width, highlight=False))
+
+
+def print_plays(
+    plays: list[tuple[str, Recording, tuple[str, ...]]],
+    run: Run,
+    json: bool,
+    pager: bool,
+    from_step: int,
+    chapter: int | None,
+) -> None:
+    """Prints plays (title, recording, gaps) from a step on, and behind a chapter's scenes what to do next."""
+    with printing(json, pager) as printer:
+        for title, recording, gaps in plays:
+            printer.opening(title, gaps, recording.header)
+            with _bar(recording) as advance:
+
+                def give(step: Step, advance: Give = advance) -> None:
+                    advance(step)
+                    if step.number >= from_step:
+                        printer.step(step)
+
+                printer.closing(run(recording, gaps, give))
+        if isinstance(printer, TextPrinter) and chapter is not None:
+            from ..trace.scenes import scenes_of
+            from ..views.terminal import print_next
+            from .program import program
+
+            print_next(printer.console, program(), chapter, [each.name for each in scenes_of(chapter)])
+
+
+@contextmanager
+def _bar(recording: Recording) -> Iterator[Give]:
+    """On standard error, if that is a terminal and the steps go elsewhere: how much of the time is played."""
+    if not sys.stderr.isatty() or sys.stdout.isatty():
+        yield lambda step: None
+        return
+    from ..progress import progress
+
+    last_us = max((line.t for line in recording.lines), default=0)
+    reached_us = 0
+    with progress("replaying", last_us) as advance:
+
+        def advance_to(step: Step) -> None:
+            nonlocal reached_us
+            if step.t_us - reached_us > last_us // 1000:
+                advance(step.t_us - reached_us)
+                reached_us = step.t_us
+
+        yield advance_to
