@@ -7,6 +7,24 @@ from pathlib import Path
 PACKAGE_DIR = Path(__file__).resolve().parent
 
 
+class IncompleteInstallation(FileNotFoundError):
+    """Something that comes with the package is not there. The message names it and says what to do."""
+
+    def __init__(self, missing: Path | str) -> None:
+        super().__init__(f"{missing} is missing from this installation; install minisgl-tutor again")
+
+
+def shipped(path: Path) -> Path:
+    """A file or folder that comes with the package.
+
+    Raises:
+        IncompleteInstallation: it is not there.
+    """
+    if not path.exists():
+        raise IncompleteInstallation(path)
+    return path
+
+
 def model_dir() -> Path:
     """The model that ships with the package."""
     return PACKAGE_DIR / "assets" / "model"
@@ -16,9 +34,9 @@ def chapters_dir() -> Path:
     """The chapters: beside the package in a checkout, inside it in a wheel.
 
     Raises:
-        FileNotFoundError: the installation is incomplete.
+        IncompleteInstallation: they are not there.
     """
     for candidate in (PACKAGE_DIR / "chapters", PACKAGE_DIR.parent / "chapters"):
         if candidate.is_dir():
             return candidate
-    raise FileNotFoundError("the chapters are missing from this installation; install minisgl-tutor again")
+    raise IncompleteInstallation("the folder of the chapters")

@@ -64,10 +64,10 @@ def judged(desk: Desk, exercise: Exercise, seed: int, quiet: bool) -> Verdict:
         typer.echo(say("started-first" if new else "judging", file=shown(file)))
     digest = desk.workspace.digest(exercise)
     verdict = judge(exercise, file, seed, Place(desk.workspace.failures, program()), desk.language)
+    _note(desk, exercise, verdict, digest)  # first: what is announced as passed is kept, whatever comes then
     if not quiet:
         for line in (*verdict.lines, *_after(desk, exercise, verdict)):
             typer.echo(line)
-    _note(desk, exercise, verdict, digest)
     return verdict
 
 

@@ -31,13 +31,14 @@ def solution(
 ) -> None:
     """Show a solution, once you have passed, or with --give-up."""
     from ..exercises.workspace import shown
+    from ..resources import shipped
     from .fail import fail
 
     desk = Desk(lang)
     exercise = desk.exercise(name)
     if not give_up and desk.workspace.state(exercise) not in ("passed", "changed"):
         fail(desk.say("solution-first", exercise=exercise.name))
-    first, *others = sorted((exercise.path / "solutions").glob("*.py"))
+    first, *others = sorted(shipped(exercise.path / "solutions").glob("*.py"))
     typer.echo(desk.say("solution", count=1 + len(others), file=shown(first)))
     typer.echo()
     typer.echo(first.read_text("utf-8"))

@@ -12,6 +12,7 @@ from typing import Annotated
 import typer
 
 from .. import __version__
+from ..resources import IncompleteInstallation
 from .bench import bench
 from .chat import chat
 from .check import check
@@ -91,6 +92,8 @@ def _named(arguments: list[str]) -> list[str]:
 def _sentence(error: Exception, verbose: bool) -> str:
     if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
         return f"Error: nothing more can be written ({error.strerror}); make room and run it again"
+    if isinstance(error, IncompleteInstallation):
+        return f"Error: {error}"
     if isinstance(error, FileNotFoundError) and not _has_folder():
         return "Error: the current folder is not there any more; change to another and run it again"
     what = " ".join(f"{type(error).__name__}: {error}".split())

@@ -6,6 +6,8 @@ process, and ``trace --yours``.
 
 from __future__ import annotations
 
+import ast
+import re
 import sys
 import traceback
 from collections.abc import Callable, Collection
@@ -143,11 +145,22 @@ def the_function(module: ModuleType, name: str, file: str) -> Callable[..., Any]
 
 def raised(error: BaseException, path: Path | None) -> Raised:
     """The exception, and where in the file: the line it passed through, or at which its code waits."""
-    line = 0 if path is None else line_in(path, error)
+    line = 0 if path is None else line_in(path, error) or _called_wrongly(path, error)
     if isinstance(error, VirtualTimeError):
         waiting = [each.line for each in error.waiting if each.module == MODULE]
         return Raised(describe(error), line or (waiting[0] if waiting else 0))
     return Raised(describe(error) if line else describe(error) + _frame(error), line)
+
+
+def _called_wrongly(path: Path, error: BaseException) -> int:
+    """The line of the file's function that does not take what it is called with; 0 if it is not that."""
+    found = re.match(r"([\w.]+)\(\) (?:takes|missing|got)", str(error))
+    if not isinstance(error, TypeError) or found is None:
+        return 0
+    name = found[1].rpartition(".")[2]
+    functions = (ast.FunctionDef, ast.AsyncFunctionDef)
+    nodes = ast.walk(ast.parse(path.read_bytes()))
+    return next((node.lineno for node in nodes if isinstance(node, functions) and node.name == name), 0)
 
 
 def line_in(path: Path, error: BaseException) -> int:
@@ -171,6 +184,8 @@ def _frame(error: BaseException) -> str:
     if not frames:
         return ""
     code, line = frames[-1]
+    if Path(code.co_filename).is_relative_to(Path(__file__).parent):
+        return ""  # the judge's own code is nobody's concern
     return f" (in {code.co_qualname}, {Path(code.co_filename).name} line {line})"
 
 

@@ -64,13 +64,17 @@ def limit_resources() -> None:
 
 
 def refuse_processes() -> None:
-    """Other processes and signals raise ``NotAllowed`` from now on. This cannot be taken back."""
+    """Other processes, threads and signals raise ``NotAllowed`` from now on. This cannot be taken back."""
 
     def hook(event: str, arguments: object) -> None:
         if event in _REFUSED:
             raise NotAllowed(f"{_REFUSED[event]} is not allowed in a check")
 
+    def start(thread: threading.Thread) -> None:
+        raise NotAllowed("starting a thread is not allowed in a check")
+
     sys.addaudithook(hook)
+    threading.Thread.start = start  # type: ignore[method-assign]
 
 
 def note_sleeping(file: Path, blocked: list[Raised]) -> None:

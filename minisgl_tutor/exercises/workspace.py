@@ -10,6 +10,7 @@ from typing import Literal
 
 import msgspec
 
+from ..resources import shipped
 from .catalogue import Exercise
 
 NAME = "minisgl-exercises"
@@ -84,10 +85,10 @@ class Workspace:
         Raises:
             WorkspaceError: the starter cannot be written.
         """
-        file = self.file(exercise)
+        file, starter = self.file(exercise), self.starter(exercise)
         try:
             self.root.mkdir(parents=True, exist_ok=True)
-            new = _write_new(file, self.starter(exercise))
+            new = _write_new(file, starter)
         except FileExistsError:
             raise WorkspaceError(NotADirectoryError(20, "it is not a folder"), self.root) from None
         except OSError as error:
@@ -105,7 +106,7 @@ class Workspace:
             _write_new(self.root / f"{exercise.name}{ending}", text.encode())
 
     def starter(self, exercise: Exercise) -> bytes:
-        return (exercise.path / "starter.py").read_bytes()
+        return shipped(exercise.path / "starter.py").read_bytes()
 
     def reset(self, exercise: Exercise) -> Path | None:
         """Puts the starter back. Where the file as it was is kept, or null if it is the starter already.

@@ -11,7 +11,6 @@ from minisgl_tutor.message import ErrorReply
 from minisgl_tutor.scheduler.prefix import IntegrityError
 from minisgl_tutor.scheduler.radix import RadixCache
 
-EOS = 2
 both_loops = pytest.mark.parametrize("overlap", [False, True], ids=["normal", "overlap"])
 both_admissions = pytest.mark.parametrize("admission", ["optimistic", "reserve"])
 
@@ -22,10 +21,6 @@ def prompt(count: int, start: int = 3) -> list[int]:
 
 def hashed(make_rig: Any, **options: Any) -> Any:
     return make_rig(**{"engine": HashingEngine, "vocab_size": 10_000, **options})
-
-
-def steps_with(rig: Any, uid: int, phase: str) -> int:
-    return sum(uid in uids for kind, uids in rig.engine.steps if kind == phase)
 
 
 @both_loops

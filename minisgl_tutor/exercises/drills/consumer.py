@@ -90,7 +90,7 @@ class ConsumerDrill(Drill[Feed, Feed, Taken]):
     faults = (LOST, ORDER, AFTER_THE_END, NEVER_ENDS, WAKES)
 
     def find(self, module: ModuleType, file: str) -> type[FrontendManager]:
-        return the_class(module, FrontendManager, file)
+        return the_class(module, FrontendManager, file, ("wait_for_ack",))
 
     def cases(self, rng: random.Random) -> Sequence[Feed]:
         def ends(*bursts: Burst) -> tuple[Burst, ...]:

@@ -73,7 +73,7 @@ class TwoMapsDrill(Drill[Feed, Feed, Taken]):
     faults = (FOREIGN, LOST, ORDER, NEVER_ENDS, LATE, WAKES)
 
     def find(self, module: ModuleType, file: str) -> type[FrontendManager]:
-        return the_class(module, FrontendManager, file)
+        return the_class(module, FrontendManager, file, ("file_reply", "wait_for_ack"))
 
     def cases(self, rng: random.Random) -> Sequence[Feed]:
         fixed = [
