@@ -86,12 +86,18 @@ def printing(json: bool, pager: bool) -> Iterator[Printer]:
         return
     from rich.console import Console
 
+    class PagedConsole(Console):
+        """Leaves it to its caller what a pager that was quit means."""
+
+        def on_broken_pipe(self) -> None:
+            raise BrokenPipeError
+
     with paged(pager) as out:
         if out is sys.stdout:
             yield TextPrinter(Console(highlight=False))
         else:
             width = shutil.get_terminal_size().columns
-            yield TextPrinter(Console(file=out, force_terminal=True, width=width, highlight=False))
+            yield TextPrinter(PagedConsole(file=out, force_terminal=True, width=width, highlight=False))
 
 
 def print_plays(
