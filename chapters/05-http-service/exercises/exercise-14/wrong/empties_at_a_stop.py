@@ -1,0 +1,33 @@
+"""Nothing of the piece that brings the stop string is shown, not even what stands before it.
+
+Fails: one-token: wrong-text
+"""
+
+from __future__ import annotations
+
+from minisgl_tutor.message import StopStringsMsg
+from minisgl_tutor.tokenizer.detokenize import DetokenizeManager
+from minisgl_tutor.tokenizer.stop import StopFinder
+
+
+class MyStopFinder(StopFinder):
+    def __init__(self, stop: tuple[str, ...]) -> None:
+        self.found = False
+        self.held = ""
+        self.stop = stop
+
+    def feed(self, text: str) -> str:
+        seen = self.held + text
+        for stop in self.stop:
+            if stop in seen:
+                self.found, self.held = True, ""
+                return ""
+        keep = max(map(len, self.stop)) - 1
+        shown = seen[: max(0, len(seen) - keep)]
+        self.held = seen[len(shown) :]
+        return shown
+
+
+class MyDetokenizeManager(DetokenizeManager):
+    def _stop_finder(self, msg: StopStringsMsg) -> StopFinder:
+        return MyStopFinder(msg.stop)
