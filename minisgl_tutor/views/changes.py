@@ -31,6 +31,5 @@ def changes(before: Held, after: Held) -> list[Change]:
         Change(component, uid, old.get(uid, {}), new.get(uid, {}))
         for component in sorted(before.keys() | after.keys())
         if (old := before.get(component, {})) != (new := after.get(component, {}))
-        for uid in sorted(old.keys() | new.keys())
-        if old.get(uid, {}) != new.get(uid, {})
+        for uid in sorted([uid for uid in old.keys() | new.keys() if old.get(uid) != new.get(uid)])
     ]

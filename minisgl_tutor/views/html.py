@@ -39,8 +39,13 @@ Delta = list[tuple[str, int, dict[str, int] | None]]
 """Component, uid, and what it holds for it from now on; null: nothing."""
 
 
-def page(scenes: Iterable[ShownScene], from_step: int = 1, sources: Sources | None = None) -> bytes:
-    """The page, opened at ``from_step``, with up to ``MOST_STEPS`` of each scene, no more than half of them
+def page(
+    scenes: Iterable[ShownScene],
+    from_step: int = 1,
+    sources: Sources | None = None,
+    most_steps: int = MOST_STEPS,
+) -> bytes:
+    """The page, opened at ``from_step``, with up to ``most_steps`` of each scene, no more than half of them
     before that step.
 
     Texts and lists longer than a reader can take in are cut, and say by how much.
@@ -50,7 +55,7 @@ def page(scenes: Iterable[ShownScene], from_step: int = 1, sources: Sources | No
         "strings": msgspec.json.decode(_file("strings.json")),
         "margin": MARGIN,
         "open": from_step,
-        "scenes": [_scene(scene, from_step, code) for scene in scenes],
+        "scenes": [_scene(scene, from_step, most_steps, code) for scene in scenes],
         "sources": code.lines,
     }
     # Inside a script element, "<" could open a tag or a comment; in JSON it stands in strings alone.
@@ -89,10 +94,10 @@ class _Code:
                     self.lines.setdefault(location.file, {}).update(around)
 
 
-def _scene(scene: ShownScene, from_step: int, code: _Code) -> dict[str, Any]:
+def _scene(scene: ShownScene, from_step: int, most_steps: int, code: _Code) -> dict[str, Any]:
     steps = iter(scene.steps)
-    skipped = sum(1 for _ in islice(steps, max(0, from_step - 1 - MOST_STEPS // 2)))
-    shown = list(islice(steps, MOST_STEPS))
+    skipped = sum(1 for _ in islice(steps, max(0, from_step - 1 - most_steps // 2)))
+    shown = list(islice(steps, most_steps))
     total = skipped + len(shown) + sum(1 for _ in steps)
     told = []
     last: Held = {}

@@ -27,7 +27,12 @@ function el(tag, properties = {}, ...children) {
   const { colour, ...others } = properties;
   const node = Object.assign(document.createElement(tag), others);
   if (colour !== undefined) node.style.setProperty("--colour", colour);
-  node.append(...children);
+  return put(node, ...children);
+}
+
+// Fills a node; of each text, what is visible.
+function put(node, ...children) {
+  node.replaceChildren(...children.map((child) => (typeof child === "string" ? visible(child) : child)));
   return node;
 }
 
@@ -60,7 +65,7 @@ function gapName(step) {
 
 function labelOf(step) {
   if (step.kind === "gap") return `⚠ ${gapName(step)} · ${someUids(step.uids)}`;
-  return step.uids.length ? `${visible(step.title)} · ${someUids(step.uids)}` : visible(step.title);
+  return step.uids.length ? `${step.title} · ${someUids(step.uids)}` : step.title;
 }
 
 function spoken(step) {
@@ -88,7 +93,7 @@ function drawLanes() {
     name.style.left = `calc(var(--gutter) + (100% - var(--gutter)) * ${middle(lane) / 100})`;
     return name;
   });
-  byId("lanes").replaceChildren(...names);
+  put(byId("lanes"), ...names);
   sheet.style.height = `${cursor.steps.length * rowHeight()}px`;
 }
 
@@ -111,7 +116,7 @@ function drawRow(place, height) {
   row.setAttribute("aria-selected", String(place === cursor.at));
   row.setAttribute("aria-posinset", String(place + 1));
   row.setAttribute("aria-setsize", String(cursor.steps.length));
-  row.setAttribute("aria-label", spoken(step));
+  row.setAttribute("aria-label", visible(spoken(step)));
   row.style.top = `${place * height}px`;
   row.append(el("span", { className: "number" }, `#${step.number}`, el("small", {}, seconds(step.t))));
   const space = el("div", { className: "space" });
@@ -143,7 +148,7 @@ function drawRows() {
   for (let place = first; place <= Math.min(cursor.last, first + count); place++) {
     drawn.push(drawRow(place, height));
   }
-  sheet.replaceChildren(...drawn);
+  put(sheet, ...drawn);
   if (byId(`row-${cursor.at}`)) rows.setAttribute("aria-activedescendant", `row-${cursor.at}`);
   else rows.removeAttribute("aria-activedescendant");
   const width = sheet.clientWidth;
@@ -168,9 +173,9 @@ function showRow() {
 // -- the step
 
 function valueText(value) {
-  if (typeof value === "string") return visible(value);
+  if (typeof value === "string") return value;
   if (Array.isArray(value) && value.every((item) => typeof item !== "object")) return value.map(String).join(", ");
-  return visible(JSON.stringify(value, null, 1));
+  return JSON.stringify(value, null, 1);
 }
 
 function drawContent(step) {
@@ -182,11 +187,11 @@ function drawContent(step) {
     }
     const list = el("dl");
     for (const [name, value] of Object.entries(fields)) {
-      if (value !== null) list.append(el("dt", {}, visible(name)), el("dd", {}, valueText(value)));
+      if (value !== null) list.append(el("dt", {}, name), el("dd", {}, valueText(value)));
     }
     if (list.childElementCount) shown.push(list);
   }
-  byId("content").replaceChildren(...(shown.length ? shown : [el("p", { className: "dim" }, text("nothingMoved"))]));
+  put(byId("content"), ...(shown.length ? shown : [el("p", { className: "dim" }, text("nothingMoved"))]));
 }
 
 function amount(what, before, after) {
@@ -234,7 +239,7 @@ function drawCode(step) {
     details.append(pre);
     return details;
   });
-  byId("code").replaceChildren(...(places.length ? places : [el("p", { className: "dim" }, text("noCode"))]));
+  put(byId("code"), ...(places.length ? places : [el("p", { className: "dim" }, text("noCode"))]));
 }
 
 function drawFinding(step) {
@@ -242,9 +247,10 @@ function drawFinding(step) {
   box.hidden = step.kind !== "gap";
   if (box.hidden) return;
   const known = step.content[0];
-  box.replaceChildren(
+  put(
+    box,
     el("p", {}, el("strong", {}, `⚠ ${text("gap")}: ${gapName(step)}`), ` ${step.claims.join(", ")}`),
-    el("p", {}, visible(step.note)),
+    el("p", {}, step.note),
     ...(known ? [el("p", { className: "dim" }, `${known.summary} (${known.code})`)] : []),
   );
 }
@@ -260,15 +266,16 @@ function whenText(step) {
 function drawStep() {
   const { step } = cursor;
   const way = step.kind === "gap" ? step.source : `${step.source} → ${step.target}`;
-  byId("step").replaceChildren(`#${step.number} ${way} · ${step.kind === "gap" ? gapName(step) : visible(step.title)}`);
+  put(byId("step"), `#${step.number} ${way} · ${step.kind === "gap" ? gapName(step) : step.title}`);
   const uids = step.uids.slice(0, 12).flatMap((uid) => [" · ", uidChip(uid)]);
-  byId("when").replaceChildren(whenText(step), ...(uids.length ? uids : [` · ${text("noUid")}`]));
-  if (step.note && step.kind !== "gap") byId("when").append(` · ${visible(step.note)}`);
+  put(byId("when"), whenText(step), ...(uids.length ? uids : [` · ${text("noUid")}`]));
+  if (step.note && step.kind !== "gap") byId("when").append(visible(` · ${step.note}`));
   byId("moved").hidden = byId("sender").hidden = step.kind === "gap";
   drawFinding(step);
   drawContent(step);
   const { before, after } = cursor.held();
-  byId("held").replaceChildren(
+  put(
+    byId("held"),
     ...[...after.keys()].map((name) => drawHolder(name, before.get(name) ?? new Map(), after.get(name), step)),
   );
   drawCode(step);
@@ -282,21 +289,21 @@ function drawStep() {
 function drawMarks() {
   const gaps = cursor.steps.flatMap((step, place) => (step.kind === "gap" ? [place] : []));
   const positions = new Set(gaps.map((place) => Math.round((MOST_MARKS * place) / Math.max(1, cursor.last))));
-  byId("marks").replaceChildren(...Array.from(positions, (position) => {
+  put(byId("marks"), ...Array.from(positions, (position) => {
     const mark = el("i");
     mark.style.left = `${(100 * position) / MOST_MARKS}%`;
     return mark;
   }));
   const items = gaps.slice(0, MOST_FINDINGS).map((place) => {
     const step = cursor.steps[place];
-    const words = `#${step.number} ${gapName(step)} · ${step.source} · uid ${step.uids[0]}: ${visible(step.note)}`;
+    const words = `#${step.number} ${gapName(step)} · ${step.source} · uid ${step.uids[0]}: ${step.note}`;
     const button = el("button", { type: "button" }, words);
     button.dataset.place = place;
     button.addEventListener("click", () => goTo(place));
     return el("li", {}, button);
   });
   if (gaps.length > MOST_FINDINGS) items.push(el("li", {}, text("more", { count: gaps.length - MOST_FINDINGS })));
-  byId("findings").replaceChildren(...(items.length ? items : [el("li", { className: "dim" }, text("noFindings"))]));
+  put(byId("findings"), ...(items.length ? items : [el("li", { className: "dim" }, text("noFindings"))]));
 }
 
 const slider = byId("slider");
@@ -304,14 +311,14 @@ const slider = byId("slider");
 function update() {
   const { step, scene } = cursor;
   slider.value = cursor.at + 1;
-  slider.setAttribute("aria-valuetext", spoken(step));
-  byId("title").textContent = visible(scene.title);
+  slider.setAttribute("aria-valuetext", visible(spoken(step)));
+  put(byId("title"), scene.title);
   const part = { first: scene.steps[0].number, last: scene.steps[cursor.last].number, total: scene.total };
-  byId("subtitle").textContent = [
+  put(byId("subtitle"), [
     text("stepOf", { number: step.number, total: scene.total }),
     text("gapsOn", { gaps: scene.gaps.join(", ") || text("none") }),
     ...(scene.steps.length < scene.total ? [text("onlyPart", part)] : []),
-  ].join(" · ");
+  ].join(" · "));
   drawStep();
   showRow(); // behind the texts, which decide how much room the rows have
   drawRows();
@@ -350,8 +357,8 @@ function openScene(index, number = 0) {
   byId("scene").value = String(sceneAt);
   document.title = `${visible(cursor.scene.title)} · minisgl-tutor`;
   if (empty) {
-    byId("title").textContent = visible(cursor.scene.title);
-    byId("subtitle").textContent = text("noSteps");
+    put(byId("title"), cursor.scene.title);
+    put(byId("subtitle"), text("noSteps"));
     return;
   }
   slider.max = cursor.steps.length;
@@ -372,7 +379,8 @@ function setLanguage(wanted) {
     node.title = text(node.dataset.label);
   }
   byId("held-note").textContent = text("heldNote");
-  byId("key-list").replaceChildren(
+  put(
+    byId("key-list"),
     ...KEYS.flatMap(([key, words]) => [el("dt", {}, el("kbd", {}, key)), el("dd", {}, text(words))]),
   );
 }
@@ -425,7 +433,7 @@ function onKey(event) {
 }
 
 data.scenes.forEach((scene, index) => {
-  byId("scene").append(el("option", { value: String(index) }, visible(scene.name)));
+  byId("scene").append(el("option", { value: String(index) }, scene.name));
 });
 document.addEventListener("keydown", onKey);
 slider.addEventListener("input", () => goTo(Number(slider.value) - 1));
