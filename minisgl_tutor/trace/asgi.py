@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import string
 import traceback
+from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
@@ -26,6 +27,7 @@ Kind = Literal[
     "completed",  # the client got the end of the answer
     "truncated",  # the server closed the connection before the end of the answer
     "left",  # the client closed the connection
+    "blocked",  # the server has to wait before it can write more; told to the observer, as no client sees it
     "app returned",
     "app failed",
 ]
@@ -48,7 +50,8 @@ class Reader:
     The client takes one chunk after the other; each needs `us_per_chunk`, plus its length at
     `bytes_per_second`, and stays in the server's write buffer until it is taken. In a stall (from, until)
     nothing is taken; a chunk that was being read is begun anew afterwards. `leaves_before_chunk=n` closes
-    the connection when the app sends a further chunk after n, or more at once, were accepted. All instants
+    the connection when the app sends a further chunk after n, or more at once, were accepted. In `blocks`,
+    (n, until): a chunk after n or more has to wait until then, as it once had to. All instants
     are microseconds of the running loop's time.
     """
 
@@ -57,6 +60,7 @@ class Reader:
     stalls_us: tuple[tuple[int, int], ...] = ()
     leaves_at_us: int | None = None
     leaves_before_chunk: int | None = None
+    blocks: tuple[tuple[int, int], ...] = ()
 
     def us(self, chunk: bytes) -> int:
         """How long it takes to read a chunk."""
@@ -148,6 +152,7 @@ class Exchange:
         self._app_over = asyncio.Event()
         self._stalled = False
         self._taking: asyncio.TimerHandle | None = None
+        self._blocks = deque(reader.blocks)
         self._plans: list[asyncio.TimerHandle] = []
 
     @property
@@ -181,6 +186,19 @@ class Exchange:
         limit = self._reader.leaves_before_chunk
         if limit is not None and chunks_before >= limit:
             self.leave()
+
+    def blocked_until(self, chunks_before: int) -> float:
+        """The loop's time before which a chunk may not be written."""
+        until_us = 0
+        while self._blocks and self._blocks[0][0] <= chunks_before:
+            until_us = self._blocks.popleft()[1]
+        return until_us / 1e6
+
+    def blocked(self) -> None:
+        """The app has to wait with a write, as the client has not read."""
+        if self._observer is not None:
+            note = "the client does not read, so this write waits"
+            self._observer(self, ClientEvent(self._now_us(), "blocked", note=note))
 
     def stall(self) -> None:
         """Stop reading."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Mapping
+from contextlib import suppress
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 
@@ -33,6 +34,10 @@ class Piece(NamedTuple):
 
 class Client(Protocol):
     """What a connection tells the client at its other end."""
+
+    def blocked_until(self, chunks_before: int) -> float: ...
+
+    def blocked(self) -> None: ...
 
     def sending(self, chunks_before: int) -> None: ...
 
@@ -59,6 +64,7 @@ class Connection:
         self._untaken = 0
         self._writable = asyncio.Event()
         self._writable.set()
+        self._gone = asyncio.Event()
         self._request = deque(body[i : i + HIGH_WATER] for i in range(0, len(body) or 1, HIGH_WATER))
         self._news = asyncio.Event()
         self._news.set()
@@ -100,8 +106,8 @@ class Connection:
         return {"type": "http.request", "body": piece, "more_body": bool(self._request)}
 
     async def send(self, message: Message) -> None:
-        await self._writable.wait()
         body: bytes = b"" if self._scope["method"] == "HEAD" else message.get("body", b"")
+        await self._until_writable(body)
         if body:
             self._client.sending(self._chunks)
         if self._lost:
@@ -118,6 +124,17 @@ class Connection:
         else:
             self._send_start(message["status"], message.get("headers", ()))
 
+    async def _until_writable(self, body: bytes) -> None:
+        until = self._client.blocked_until(self._chunks) if body else 0
+        has_to_wait = until > asyncio.get_running_loop().time() and not self._lost
+        if has_to_wait or not self._writable.is_set():
+            self._client.blocked()
+        if has_to_wait:
+            with suppress(TimeoutError):
+                async with asyncio.timeout_at(until):
+                    await self._gone.wait()
+        await self._writable.wait()
+
     def taken(self) -> Piece:
         """The client takes the first piece."""
         piece = self.written.popleft()
@@ -133,6 +150,7 @@ class Connection:
     def lost(self) -> None:
         """The connection is gone: whoever waits in `receive()` or `send()` goes on."""
         self._lost = not self._complete
+        self._gone.set()
         self._news.set()
         self._writable.set()
 

@@ -16,13 +16,16 @@ from ..recording import (
     PaceLine,
     Recording,
     RequestLine,
+    StallLine,
     StepLine,
     SubmitLine,
     TokensLine,
 )
+from ..recording.redact import filler
 from ..server.protocol import CompletionBody
 from .asgi import Reader
 from .connection import HIGH_WATER
+from .redacted import prompt_lens, with_stand_ins
 
 ON_THE_WAY_US = 100
 """What leads to a message for the scheduler happens at least so long before it gets there."""
@@ -44,7 +47,7 @@ class Plan:
         lines = recording.lines
         self._header = recording.header
         self.forks = [line for line in lines if isinstance(line, ForkLine)]
-        self.requests = [line for line in lines if isinstance(line, RequestLine)]
+        self._bodies = {line.rid: line for line in lines if isinstance(line, RequestLine)}
         submits = [line for line in lines if isinstance(line, SubmitLine)]
         self.uids: dict[int, list[int]] = {}
         for submit in sorted(submits, key=lambda submit: submit.uid):
@@ -54,7 +57,10 @@ class Plan:
         self.stamps = {line.uid: (line.stamp, line.created) for line in submits}
         self._paces = {line.rid: line for line in lines if isinstance(line, PaceLine)}
         self._leaves = {line.rid: line for line in lines if isinstance(line, DisconnectLine)}
-        self._bodies = {line.rid: line for line in self.requests}
+        self._stalls: dict[int, list[StallLine]] = {}
+        for stall in lines:
+            if isinstance(stall, StallLine):
+                self._stalls.setdefault(stall.rid, []).append(stall)
         # When each reached the scheduler, and its rank among those of that time.
         self.arrivals: dict[tuple[type, int], tuple[int, int]] = {}
         for line in lines:
@@ -76,6 +82,9 @@ class Plan:
             for line in steps
         ]
         self._answers = _answers(steps, tokens)
+        if recording.header.redacted is True:
+            self._stand_in(prompt_lens(recording))
+        self.requests = list(self._bodies.values())
         self._times = sorted(line.t for line in lines if not isinstance(line, ForkLine))
         self.last_us = max(self._times, default=0)
 
@@ -84,7 +93,15 @@ class Plan:
         info = EngineInfo(
             header.page_size, header.num_pages, header.num_slots, header.max_seq_len, header.vocab_size
         )
-        return RecordedEngine(info, self._answers, self._steps, recorded_uid, now_us)
+        other = filler(header.eos_token_ids) if header.redacted is True else 0
+        return RecordedEngine(info, self._answers, self._steps, recorded_uid, now_us, other)
+
+    def _stand_in(self, lens: dict[int, int]) -> None:
+        for rid, request in self._bodies.items():
+            uids = self.uids.get(rid, [])
+            answers = [self._answers[uid].tokens for uid in uids if uid in self._answers]
+            ended_at = [] if rid in self._leaves else [len(tokens) for tokens in answers]
+            self._bodies[rid] = with_stand_ins(request, uids, lens, ended_at)
 
     def sent_us(self, request: RequestLine) -> int:
         """When to send it: when it was submitted, since a play takes no time to read a body."""
@@ -100,6 +117,7 @@ class Plan:
             us_per_chunk=0 if pace is None else pace.chunk_us,
             leaves_at_us=None if leave is None else self._left_us(leave),
             leaves_before_chunk=None if leave is None else leave.chunks,
+            blocks=tuple((stall.chunks, stall.t) for stall in self._stalls.get(rid, [])),
         )
 
     def _left_us(self, leave: DisconnectLine) -> int:
