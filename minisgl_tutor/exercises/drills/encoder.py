@@ -119,7 +119,7 @@ class EncoderDrill(Drill[Case, Case, Seen]):
         for index, stream in enumerate(seen.streams):
             for fault, place, values in _faults(case, index, stream):
                 named = {"request": "ABCD"[index], "number": place + 1, **values}
-                yield Found(fault, named, index, case.filed_us(place) + STEP_US // 2)
+                yield Found(fault, named, index, case.filed_us(place) + 1_000)
 
     def check_of(self, case: Case, fault: str) -> str:
         return case.check

@@ -1,0 +1,36 @@
+"""Only the newest message is passed on, and the model knows nothing of the turns before it.
+
+Fails: several-turns: text
+"""
+
+from __future__ import annotations
+
+from fastapi import Request
+from starlette.responses import Response
+
+from minisgl_tutor.message import SamplingParams
+from minisgl_tutor.server.api_server import get_global_state
+from minisgl_tutor.server.protocol import OpenAICompletionRequest, ResponseForm, to_json, whole_response
+from minisgl_tutor.server.sse import EventStream
+
+
+async def v1_completions(req: OpenAICompletionRequest, request: Request) -> Response:
+    state = get_global_state(request)
+    if req.messages:
+        text = [{"role": each.role, "content": each.content} for each in req.messages[-1:]]
+    else:
+        text = req.prompt
+    params = SamplingParams(
+        max_tokens=req.max_tokens,
+        temperature=req.temperature,
+        top_k=req.top_k,
+        top_p=req.top_p,
+        ignore_eos=req.ignore_eos,
+    )
+    uid = await state.submit(text, params)
+    form = ResponseForm(*request.app.state.stamp(uid), request.app.state.served_model, chat=True)
+    if req.stream:
+        events = state.stream_chat_completions(uid, form)
+        return EventStream(state.stream_with_cancellation(events, request, uid))
+    whole = whole_response([form], [await state.collect(uid, request)])
+    return Response(to_json(whole), media_type="application/json")
