@@ -49,8 +49,8 @@ class _SceneEvents:
     def events(self) -> Iterator[Event]:
         for step in self._scene.steps:
             self._note(step)
-            if step.kind == "gap":
-                yield self._finding(step)
+            if not step.target:
+                yield self._moment(step)
             elif step.kind == "call":
                 yield from self._engine_step(step)
             else:
@@ -91,10 +91,11 @@ class _SceneEvents:
         yield self._slice(ENGINE, begin_us, self._busy_until_us - begin_us, name, step)
         yield from self._flow(step, (step.source, step.t_us), (ENGINE, begin_us))
 
-    def _finding(self, step: Step) -> Event:
+    def _moment(self, step: Step) -> Event:
+        """What happened at one component alone: a finding, say."""
         args = {"step": step.number, "uids": step.uids, "note": step.note, "claims": step.claims}
-        name = f"gap: {step.gap or step.title}"
-        return self._event("i", step.source, step.t_us, s="p", name=name, cat="gap", args=args)
+        name = f"{step.kind}: {step.gap or step.title}"
+        return self._event("i", step.source, step.t_us, s="p", name=name, cat=step.kind, args=args)
 
     # -- what can only be told at the end
 

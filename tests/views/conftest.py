@@ -54,7 +54,10 @@ def scene_paths() -> dict[str, Path]:
     return {f"{path.parts[-3]}/{path.stem}": path for path in found}
 
 
-SCENES = sorted(scene_paths())
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """A test of ``scene_name`` is one of every scene."""
+    if "scene_name" in metafunc.fixturenames:
+        metafunc.parametrize("scene_name", scene_paths())
 
 
 @cache

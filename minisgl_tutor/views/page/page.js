@@ -64,12 +64,18 @@ function gapName(step) {
 }
 
 function labelOf(step) {
-  if (step.kind === "gap") return `⚠ ${gapName(step)} · ${someUids(step.uids)}`;
-  return step.uids.length ? `${step.title} · ${someUids(step.uids)}` : step.title;
+  const name = step.kind === "gap" ? `⚠ ${gapName(step)}` : step.kind === "fork" ? `⑂ ${step.title}` : step.title;
+  const unrecorded = step.content.some((content) => content.not_recorded) ? [text("notRecorded")] : [];
+  return [name, ...(step.uids.length ? [someUids(step.uids)] : []), ...unrecorded].join(" · ");
+}
+
+// A finding is at one component, and so is an intervention; all else goes from one to another.
+function wayOf(step) {
+  return step.target ? `${step.source} → ${step.target}` : text("at", { component: step.source });
 }
 
 function spoken(step) {
-  const way = step.kind === "gap" ? text("at", { component: step.source }) : `${step.source} → ${step.target}`;
+  const way = wayOf(step);
   return `#${step.number} ${seconds(step.t)} ${way}: ${labelOf(step)}`;
 }
 
@@ -122,9 +128,9 @@ function drawRow(place, height) {
   const space = el("div", { className: "space" });
   const label = el("span", { className: "label" }, labelOf(step));
   const from = middle(step.source);
-  const to = step.kind === "gap" ? from : middle(step.target);
+  const to = step.target ? middle(step.target) : from;
   label.style.left = `${(from + to) / 2}%`;
-  if (step.kind === "gap") {
+  if (!step.target) {
     const spot = el("i", { className: "spot" });
     spot.style.left = `${from}%`;
     space.append(spot);
@@ -265,8 +271,7 @@ function whenText(step) {
 
 function drawStep() {
   const { step } = cursor;
-  const way = step.kind === "gap" ? step.source : `${step.source} → ${step.target}`;
-  put(byId("step"), `#${step.number} ${way} · ${step.kind === "gap" ? gapName(step) : step.title}`);
+  put(byId("step"), `#${step.number} ${wayOf(step)} · ${step.kind === "gap" ? gapName(step) : step.title}`);
   const uids = step.uids.slice(0, 12).flatMap((uid) => [" · ", uidChip(uid)]);
   put(byId("when"), whenText(step), ...(uids.length ? uids : [` · ${text("noUid")}`]));
   if (step.note && step.kind !== "gap") byId("when").append(visible(` · ${step.note}`));
