@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator
 
-from .back import Abort, Ask, Plan
+from .back import Abort, Ask, Plan, random_plan
 from .books import BooksDrill
 
 
@@ -57,23 +57,4 @@ class AbortDrill(BooksDrill):
             yield Plan("many", (*cycles, (Ask(6, 5, 3), Ask(7, 6, 3))), overlap, num_slots=3, num_pages=12)
 
     def random_plan(self, rng: random.Random) -> Plan:
-        rounds: list[tuple[Ask | Abort, ...]] = []
-        uid, known = 0, [25]
-        for _ in range(rng.randint(3, 12)):
-            came: list[Ask | Abort] = []
-            while rng.random() < 0.45 and uid < 12:
-                came.append(Ask(uid, rng.randint(1, 20), rng.randint(1, 9), shared=0))
-                known.append(uid)
-                uid += 1
-            while rng.random() < 0.4:
-                came.append(Abort(rng.choice(known)))
-            rounds.append(tuple(came))
-        rounds.append((Ask(uid, 6, 3),))
-        return Plan(
-            "at-random",
-            tuple(rounds),
-            rng.random() < 0.6,
-            num_slots=rng.randint(1, 4),
-            num_pages=rng.randint(8, 24),
-            budget=rng.choice((6, 64)),
-        )
+        return random_plan(rng, aborts=0.4)

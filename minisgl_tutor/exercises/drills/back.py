@@ -7,6 +7,7 @@ only when the next one is launched, as a GPU does.
 
 from __future__ import annotations
 
+import random
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 from functools import cache
@@ -266,6 +267,40 @@ def _tokens(ask: Ask) -> tuple[int, ...]:
     """What the engine makes of the prompt alone, to the limit."""
     engine = HashingEngine(EngineInfo(1, 1, 1, 1, VOCABULARY))
     return tuple(engine.expected_tokens(ask.prompt, ask.max_tokens))
+
+
+def random_plan(
+    rng: random.Random, aborts: float = 0.0, ends: float = 0.0, shared: tuple[int, ...] = (0,)
+) -> Plan:
+    """Requests over some rounds, on a scheduler with little room; what it is depends on ``rng`` alone.
+
+    ``aborts`` and ``ends`` are how often there is an abort, and an end before the limit; a prompt begins
+    with one of the ``shared`` lengths.
+    """
+    rounds: list[tuple[Ask | Abort, ...]] = []
+    uid, known = 0, [25]
+    for _ in range(rng.randint(3, 12)):
+        came: list[Ask | Abort] = []
+        while rng.random() < 0.45 and uid < 12:
+            most, common = rng.randint(1, 9), rng.choice(shared)
+            end = rng.randint(1, most) if rng.random() < ends else 0
+            came.append(
+                Ask(uid, common + rng.randint(int(not common), 20 - common), most, end, shared=common)
+            )
+            known.append(uid)
+            uid += 1
+        while rng.random() < aborts:
+            came.append(Abort(rng.choice(known)))
+        rounds.append(tuple(came))
+    rounds.append((Ask(uid, 6, 3),))
+    return Plan(
+        "at-random",
+        tuple(rounds),
+        rng.random() < 0.6,
+        num_slots=rng.randint(1, 4),
+        num_pages=rng.randint(8, 24),
+        budget=rng.choice((6, 64)),
+    )
 
 
 def name_of(uid: int) -> str:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 
 from ...message import SamplingParams, TokenizeMsg
 from ...recording import (
     VERSION,
+    ArriveLine,
     DisconnectLine,
     Header,
     Recording,
@@ -19,19 +21,24 @@ from ...resources import model_dir
 from ...tokenizer.load import load_eos_token_ids
 from ...tokenizer.tokenize import TokenizeManager
 from ...tokenizer.tokenizer import Tokenizer
-from .back import Abort, Ask, Plan
+from .back import Ask, Plan, Seen
 
 STEP_US = 100_000
 """An engine step, of virtual time."""
 
 START_US = 1_000
+BEFORE_US = 200
+NEVER = 1 << 20
+"""So long no sequence gets: a step that was not made."""
+
+Event = RequestLine | SubmitLine | DisconnectLine | ArriveLine | StepLine | TokensLine
 SHARED, OWN = " the", (" cache", " server", " answer", " token", " page", " slot", " client", " model")
 TEXT = "A server keeps apart what belongs to whom, and lets go of it when the answer has been given."
 
 
-def round_us(plan: Plan, number: int) -> int:
-    """About when a round begins that has steps before it. With overlap the second is launched at once."""
-    return START_US + max(0, number - int(plan.overlap)) * STEP_US
+def round_us(number: int) -> int:
+    """Shortly before that round of the recorded run."""
+    return START_US + number * STEP_US - BEFORE_US
 
 
 class Recorder:
@@ -44,7 +51,8 @@ class Recorder:
         self._tokens = [each for each in ids if each not in self._eos]
         self._vocab_size = tokenizer.vocab_size
 
-    def recording(self, plan: Plan) -> Recording:
+    def recording(self, plan: Plan, own: Seen) -> Recording:
+        """``own`` is what the server's own class does: the recorded steps are those."""
         header = Header(
             version=VERSION,
             model=None,
@@ -62,42 +70,60 @@ class Recorder:
             eos_token_ids=self._eos,
             admission="optimistic" if plan.optimistic else "reserve",
         )
-        lines: list[RequestLine | SubmitLine | DisconnectLine | StepLine | TokensLine] = []
-        rids: dict[int, int] = {}
+        asks = {ask.uid: ask for ask in plan.asks}
+        rids = {uid: rid for rid, uid in enumerate(asks)}
+        lines: list[Event] = []
         for number, came in enumerate(plan.rounds):
-            # In the middle of the step before, so that the scheduler takes it in before that round.
-            at_us = max(START_US, round_us(plan, number) - STEP_US // 2)
             for each in came:
                 if isinstance(each, Ask):
-                    rids[each.uid] = len(rids)
-                    lines += self._asks(rids[each.uid], each, at_us, len(lines))
-                elif isinstance(each, Abort) and each.uid in rids:
-                    lines.append(DisconnectLine(at_us + 1, rids[each.uid], 1 << 30))
+                    lines += self._asks(rids[each.uid], each, number)
+                elif each.uid in rids:
+                    # In the middle of the step before: the scheduler takes it in when that has run.
+                    at_us = max(round_us(number) - STEP_US // 2, round_us(0) + 1)
+                    lines.append(DisconnectLine(at_us, rids[each.uid], 1 << 30))
+        lines += self._steps(asks, rids, own)
         return Recording(header, sorted(lines, key=lambda line: line.t))
 
-    def _asks(
-        self, rid: int, ask: Ask, at_us: int, n: int
-    ) -> list[RequestLine | SubmitLine | DisconnectLine | StepLine | TokensLine]:
-        prompt = SHARED * ask.shared + OWN[rid % len(OWN)] * (ask.length - ask.shared)
-        fields = {"model": "minisgl-tutor", "prompt": prompt, "max_tokens": ask.max_tokens, "stream": True}
-        body = json.dumps({**fields, "ignore_eos": ask.ignore_eos})
-        lines: list[RequestLine | SubmitLine | DisconnectLine | StepLine | TokensLine] = [
-            RequestLine(at_us, rid, "POST", "/v1/completions", body),
-            SubmitLine(at_us, rid, rid, f"exercise{rid}", 0),
-        ]
-        length = self._length(prompt)
-        for place in range(ask.max_tokens):
-            start_us = at_us + place * STEP_US
-            phase = "decode" if place else "prefill"
-            token = self._tokens[place % len(self._tokens)]
-            if place + 1 == ask.ends_at:
-                token = self._eos[-1]
-            lines.append(StepLine(start_us, n + place, phase, [rid], [length + place]))  # type: ignore[arg-type]
-            lines.append(TokensLine(start_us + STEP_US, n + place, [token]))
-        return lines
+    def _asks(self, rid: int, ask: Ask, number: int) -> Iterator[Event]:
+        fields = {"model": "minisgl-tutor", "prompt": _prompt(rid, ask), "max_tokens": ask.max_tokens}
+        body = json.dumps({**fields, "stream": True, "ignore_eos": ask.ignore_eos})
+        yield RequestLine(round_us(number), rid, "POST", "/v1/completions", body)
+        yield SubmitLine(round_us(number), rid, rid, f"exercise{rid}", 0)
+        yield ArriveLine(round_us(number) + BEFORE_US, [rid], [])
+
+    def _steps(self, asks: dict[int, Ask], rids: dict[int, int], own: Seen) -> Iterator[Event]:
+        """The steps as they were; behind them the tokens that a class would get which goes on longer."""
+        longer = {uid: self._length(_prompt(rids[uid], ask)) - ask.length for uid, ask in asks.items()}
+        got = dict.fromkeys(asks, 0)
+        n = 0
+        for step in own.steps:
+            at_us = round_us(step.round) + BEFORE_US
+            lens = [end + longer[uid] for uid, end in zip(step.uids, step.seq_lens, strict=True)]
+            tokens = []
+            for uid, end in zip(step.uids, step.seq_lens, strict=True):
+                emits = end >= asks[uid].length
+                got[uid] += emits
+                tokens.append(self._token(asks[uid], got[uid]) if emits else -1)
+            uids = [rids[uid] for uid in step.uids]
+            yield StepLine(at_us, n, step.phase, uids, lens)  # type: ignore[arg-type]
+            yield TokensLine(at_us + STEP_US - BEFORE_US, n, tokens)
+            n += 1
+        end_us = round_us(len(own.rounds))
+        for uid, ask in asks.items():
+            for place in range(got[uid] + 1, ask.max_tokens + 1):
+                yield StepLine(end_us, n, "decode", [rids[uid]], [NEVER])
+                yield TokensLine(end_us + STEP_US, n, [self._token(ask, place)])
+                n += 1
+
+    def _token(self, ask: Ask, place: int) -> int:
+        return self._eos[-1] if place == ask.ends_at else self._tokens[(place - 1) % len(self._tokens)]
 
     def _length(self, prompt: str) -> int:
         msg = TokenizeMsg(uid=0, text=prompt, sampling_params=SamplingParams())
         ids = self._tokenize.tokenize([msg])[0]
         assert isinstance(ids, list)
         return len(ids)
+
+
+def _prompt(rid: int, ask: Ask) -> str:
+    return SHARED * ask.shared + OWN[rid % len(OWN)] * (ask.length - ask.shared)

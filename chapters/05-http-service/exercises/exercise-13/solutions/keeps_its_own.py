@@ -1,0 +1,18 @@
+"""A request goes on with its own pages; what is a duplicate is freed at its end, as `release` does."""
+
+from __future__ import annotations
+
+from minisgl_tutor.scheduler.req import Req
+from minisgl_tutor.scheduler.scheduler import Scheduler
+
+
+class MyScheduler(Scheduler):
+    def _keep_prefix(self, req: Req) -> None:
+        cache = self.cache_manager
+        count = len(req.known_and_computed) // cache.page_size
+        own = req.pages[:count]
+        kept = cache.prefix_cache.insert(req.token_ids[: count * cache.page_size], own)
+        cache.prefix_cache.lock(kept)
+        if req.prefix is not None:
+            cache.prefix_cache.unlock(req.prefix)
+        req.prefix = kept

@@ -1,0 +1,23 @@
+"""The first of the duplicates is spared, since it is the one that shows.
+
+Fails: side-by-side: freed-live
+"""
+
+from __future__ import annotations
+
+from minisgl_tutor.scheduler.req import Req
+from minisgl_tutor.scheduler.scheduler import Scheduler
+
+
+class MyScheduler(Scheduler):
+    def _keep_prefix(self, req: Req) -> None:
+        cache = self.cache_manager
+        count = len(req.known_and_computed) // cache.page_size
+        own = req.pages[:count]
+        kept = cache.prefix_cache.insert(req.token_ids[: count * cache.page_size], own)
+        cache.prefix_cache.lock(kept)
+        if req.prefix is not None:
+            cache.prefix_cache.unlock(req.prefix)
+        req.prefix = kept
+        duplicates = [mine for mine, theirs in zip(own, kept.pages, strict=True) if mine != theirs]
+        cache.free_pages += duplicates[1:]

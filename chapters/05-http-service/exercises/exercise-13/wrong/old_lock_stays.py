@@ -1,0 +1,19 @@
+"""The prefix that it was admitted with stays locked for ever.
+
+Fails: partly: pages-left
+"""
+
+from __future__ import annotations
+
+from minisgl_tutor.scheduler.req import Req
+from minisgl_tutor.scheduler.scheduler import Scheduler
+
+
+class MyScheduler(Scheduler):
+    def _keep_prefix(self, req: Req) -> None:
+        cache = self.cache_manager
+        count = len(req.known_and_computed) // cache.page_size
+        own = req.pages[:count]
+        kept = cache.prefix_cache.insert(req.token_ids[: count * cache.page_size], own)
+        cache.prefix_cache.lock(kept)
+        req.prefix = kept

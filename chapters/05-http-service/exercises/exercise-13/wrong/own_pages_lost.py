@@ -1,0 +1,24 @@
+"""It goes on with the pages of the cache, and its own are never given back.
+
+Fails: side-by-side: pages-left
+"""
+
+from __future__ import annotations
+
+from minisgl_tutor.scheduler.req import Req
+from minisgl_tutor.scheduler.scheduler import Scheduler
+
+
+class MyScheduler(Scheduler):
+    def _keep_prefix(self, req: Req) -> None:
+        cache = self.cache_manager
+        count = len(req.known_and_computed) // cache.page_size
+        own = req.pages[:count]
+        kept = cache.prefix_cache.insert(req.token_ids[: count * cache.page_size], own)
+        cache.prefix_cache.lock(kept)
+        if req.prefix is not None:
+            cache.prefix_cache.unlock(req.prefix)
+        req.prefix = kept
+        if req.pages[:count] != kept.pages:
+            req.pages[:count] = kept.pages
+            req.mapped = 0
