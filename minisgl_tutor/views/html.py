@@ -53,6 +53,7 @@ def page(
     code = _Code(sources or Sources())
     data = {
         "strings": msgspec.json.decode(_file("strings.json")),
+        "gaps": msgspec.json.decode(_file("gaps.json")),
         "margin": MARGIN,
         "open": from_step,
         "scenes": [_scene(scene, from_step, most_steps, code) for scene in scenes],

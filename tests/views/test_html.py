@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from minisgl_tutor.gaps import GAPS
 from minisgl_tutor.trace.steps import Held, Step
 from minisgl_tutor.views import html
 from minisgl_tutor.views.html import PAGE, page
@@ -91,6 +92,11 @@ def test_every_string_is_there_in_both_languages_and_used() -> None:
     in_page = re.findall(r'data-(?:text|label)="(\w+)"', sources)
     in_script = re.findall(r'\btext\("(\w+)"', sources) + re.findall(r'\["[^"]+", "(key\w+)"\]', sources)
     assert {*in_page, *in_script} == set(strings)
+
+
+def test_every_gap_is_said_in_chinese_too() -> None:
+    texts = json.loads((PAGE / "gaps.json").read_text(encoding="utf-8"))
+    assert set(texts) == {gap.name for gap in GAPS} and all(texts.values())
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

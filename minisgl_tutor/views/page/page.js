@@ -64,7 +64,7 @@ function gapName(step) {
 }
 
 function labelOf(step) {
-  const name = step.kind === "gap" ? `⚠ ${gapName(step)}` : step.kind === "fork" ? `⑂ ${step.title}` : step.title;
+  const name = step.kind === "gap" ? `⚠ ${gapName(step)}` : step.kind === "fork" ? `↳ ${step.title}` : step.title;
   const unrecorded = step.content.some((content) => content.not_recorded) ? [text("notRecorded")] : [];
   return [name, ...(step.uids.length ? [someUids(step.uids)] : []), ...unrecorded].join(" · ");
 }
@@ -248,6 +248,10 @@ function drawCode(step) {
   put(byId("code"), ...(places.length ? places : [el("p", { className: "dim" }, text("noCode"))]));
 }
 
+function summaryOf(gap, known) {
+  return (language === "zh" && data.gaps[gap]) || known.summary;
+}
+
 function drawFinding(step) {
   const box = byId("finding");
   box.hidden = step.kind !== "gap";
@@ -257,7 +261,7 @@ function drawFinding(step) {
     box,
     el("p", {}, el("strong", {}, `⚠ ${text("gap")}: ${gapName(step)}`), ` ${step.claims.join(", ")}`),
     el("p", {}, step.note),
-    ...(known ? [el("p", { className: "dim" }, `${known.summary} (${known.code})`)] : []),
+    ...(known ? [el("p", { className: "dim" }, `${summaryOf(step.gap, known)} (${known.code})`)] : []),
   );
 }
 
