@@ -81,6 +81,16 @@ CHINESE: Mapping[str, str] = {
     "seen made-for-nobody": "离开之后又启动了 {count} 步",
     "expected left-behind": "一切安静之后，哪里都不应再留着 {request} 的东西",
     "seen left-behind": "还留着它的东西的有：{parts}",
+    # -- clients of the whole server
+    "client asks": "{request} 在 {ms} 毫秒时到来，提示有 {length} 个 token，最多生成 {most} 个，{mode}",
+    "client stop": "，停止串是 {stop}",
+    "client reads": "，每读一块要 {ms} 毫秒",
+    "client leaves": "；{ms} 毫秒之后离开",
+    "streaming": "流式",
+    "not streaming": "非流式",
+    "own process": "解码进程是单独的进程（分词进程：{count} 个）",
+    "expected wrong-answer": "{request} 的客户端收到：{due}",
+    "seen wrong-answer": "它收到的是：{got}",
     # -- a reader's file that ends the check
     "expected loads": "你的文件应当能够加载和运行",
     "stopped not-loaded": "{text}",

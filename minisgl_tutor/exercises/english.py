@@ -81,6 +81,16 @@ ENGLISH: Mapping[str, str] = {
     "seen made-for-nobody": "steps launched after it had left: {count}",
     "expected left-behind": "nothing of {request} is kept anywhere when all is quiet",
     "seen left-behind": "something of it is still kept by: {parts}",
+    # -- clients of the whole server
+    "client asks": "{request} asks at {ms} ms with {length} tokens, for {most} at most, {mode}",
+    "client stop": ", with the stop strings {stop}",
+    "client reads": ", and takes {ms} ms to read a chunk",
+    "client leaves": "; it leaves {ms} ms later",
+    "streaming": "streaming",
+    "not streaming": "not streaming",
+    "own process": "the detokenizer is a process of its own (tokenizers: {count})",
+    "expected wrong-answer": "the client of {request} gets: {due}",
+    "seen wrong-answer": "it got: {got}",
     # -- a reader's file that ends the check
     "expected loads": "your file can be loaded and played",
     "stopped not-loaded": "{text}",

@@ -93,6 +93,13 @@ class SceneMaker:
             if each not in self._eos_token_ids
         ]
 
+    def prompt(self, length: int) -> str:
+        """One whose conversation has this many tokens."""
+        few = Client((), " the" * 8)
+        prompt = " the" * (8 + length - self.prompt_len(few))
+        assert self.prompt_len(Client((), prompt)) == length
+        return prompt
+
     def answer(self, length: int) -> tuple[int, ...]:
         return tuple(self.tokens[place % len(self.tokens)] for place in range(length))
 
@@ -185,6 +192,12 @@ class Told(msgspec.Struct, frozen=True):
     reasons: tuple[str, ...] = ()
     error: str = ""
     ended: bool = False
+
+    def in_short(self, status: int | None) -> str:
+        """For a report."""
+        shown = repr(self.text) if len(self.text) <= 60 else f"{self.text[:28]!r}...{self.text[-28:]!r}"
+        words = [f"status {status}", shown, *self.reasons, self.error]
+        return ", ".join(word for word in words if word)
 
 
 def told(body: bytes) -> Told:

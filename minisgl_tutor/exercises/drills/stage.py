@@ -14,6 +14,8 @@ from ..drill import Found, in_virtual_time
 
 FAILS, UNANSWERED, MADE_FOR_NOBODY, LEFT_BEHIND = "fails", "unanswered", "made-for-nobody", "left-behind"
 
+BOOKS_NOTE = "the books do not add up: "
+
 LAST_US = 1 << 50
 """Behind all that happens."""
 
@@ -46,7 +48,7 @@ class MessageSeen(msgspec.Struct, frozen=True):
 
 class StageSeen(msgspec.Struct):
     """A play. ``forwards``: time and clients of each call of the engine; ``held``: component and client of
-    what was left at the end.
+    what was left at the end. ``books`` says what did not add up in the scheduler's.
     """
 
     clients: list[ClientSeen] = []
@@ -54,6 +56,7 @@ class StageSeen(msgspec.Struct):
     forwards: list[tuple[int, list[int]]] = []
     held: list[tuple[str, int]] = []
     failed: str = ""
+    books: str = ""
 
 
 def on_stage(recording: Recording, tokenizer: Tokenizer, classes: Sequence[type]) -> StageSeen:
@@ -77,6 +80,8 @@ def on_stage(recording: Recording, tokenizer: Tokenizer, classes: Sequence[type]
             seen.forwards.append((step.t_us, [client_of.get(uid, -1) for uid in step.uids]))
         elif step.kind == "gap" and step.note.startswith("the scheduler fails"):
             seen.failed = step.note
+        elif step.kind == "gap" and step.note.startswith(BOOKS_NOTE):
+            seen.books = seen.books or step.note.removeprefix(BOOKS_NOTE)
     parts = sorted(result.held.items())
     seen.held = [(name, client_of.get(uid, -1)) for name, held in parts for uid in sorted(held)]
     return seen

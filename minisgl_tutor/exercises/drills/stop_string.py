@@ -16,7 +16,7 @@ from ...recording import Recording
 from ...tokenizer.detokenize import DetokenizeManager
 from ..drill import Drill, Found, Reader, Say
 from ..reader_file import the_class
-from .scene import Client, Scene, SceneMaker, Told, name_of, told
+from .scene import Client, Scene, SceneMaker, name_of, told
 from .stage import LAST_US, StageJob, StageSeen, on_stage
 
 LEAKED, RUNS_ON, ENDS_EARLY, WRONG_TEXT = "leaked", "runs-on", "ends-early", "wrong-text"
@@ -242,15 +242,11 @@ def _on_stage(seen: StageSeen, own: StageSeen) -> Iterator[Found]:
     for index, (client, due) in enumerate(zip(seen.clients, own.clients, strict=True)):
         got, right = told(client.body), told(due.body)
         if (client.end, client.status, got) != (due.end, due.status, right):
-            values = {"due": _shown(right), "got": _shown(got)}
+            values = {"due": right.in_short(due.status), "got": got.in_short(client.status)}
             yield Found(CLIENT, {"request": name_of(index), **values}, index, LAST_US)
     kept = sorted({client for _, client in seen.held})
     if kept:
         yield Found(KEPT, {"request": name_of(kept[0])}, kept[0], LAST_US)
-
-
-def _shown(told: Told) -> str:
-    return " ".join([repr(told.text), *told.reasons, told.error]).strip()
 
 
 def _fixed() -> Iterator[Case]:
