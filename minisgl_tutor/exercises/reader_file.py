@@ -143,6 +143,18 @@ def the_function(module: ModuleType, name: str, file: str) -> Callable[..., Any]
     return function  # type: ignore[no-any-return]
 
 
+def the_class_named(module: ModuleType, name: str, file: str) -> type:
+    """The class ``name`` of the reader's, which derives from nothing of the project's.
+
+    Raises:
+        ReaderFileError: there is none.
+    """
+    cls = vars(module).get(name)
+    if not isinstance(cls, type):
+        raise ReaderFileError(f"{file}: it has no class {name!r}; write `class {name}:`")
+    return cls
+
+
 def raised(error: BaseException, path: Path | None) -> Raised:
     """The exception, and where in the file: the line it passed through, or at which its code waits."""
     line = 0 if path is None else line_in(path, error) or _called_wrongly(path, error)

@@ -1,0 +1,35 @@
+"""A lock lets one request in at a time.
+
+Fails: by-turns: held-up
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Hashable
+from itertools import count
+from typing import Any
+
+Send = Callable[[Any, str, int], None]
+
+
+class Front:
+    def __init__(self, send: Send) -> None:
+        self.send = send
+        self.numbers = count()
+        self.queues: dict[Hashable, asyncio.Queue[tuple[str, bool]]] = {}
+        self.lock = asyncio.Lock()
+
+    async def ask(self, text: str, max_tokens: int) -> AsyncIterator[str]:
+        async with self.lock:
+            mark = next(self.numbers)
+            queue = self.queues[mark] = asyncio.Queue()
+            self.send(mark, text, max_tokens)
+            finished = False
+            while not finished:
+                piece, finished = await queue.get()
+                yield piece
+            del self.queues[mark]
+
+    def on_reply(self, mark: Hashable, piece: str, finished: bool) -> None:
+        self.queues[mark].put_nowait((piece, finished))
