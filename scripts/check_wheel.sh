@@ -40,3 +40,4 @@ PYTHONHASHSEED=1 TZ=UTC "$tutor" trace --chapter 5 --json >"$out/trace.json"
 PYTHONHASHSEED=2 TZ=Asia/Shanghai "$tutor" trace --chapter 5 --json | cmp - "$out/trace.json" ||
     fail "two plays of the same scenes differ"
 "$tutor" trace --chapter 5 --fixed --json >"$out/fixed.json"
+"$tutor" trace --chapter 5 --html "$out/trace.html" --perfetto "$out/perfetto.json"
