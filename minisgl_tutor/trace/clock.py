@@ -64,11 +64,12 @@ class VirtualTimeLoop(asyncio.SelectorEventLoop):
 
     Timers are rounded to the nearest microsecond, but a delay above zero moves time by one at least. Timers
     of one instant run in the order in which they were set. One at infinity never fires, and time never gets
-    there. Sockets are never ready: links inside a virtual run are in memory.
+    there. Sockets are never ready: links inside a virtual run are in memory. `turns` counts the loop's turns.
     """
 
     def __init__(self, turns_per_instant: int = TURNS_PER_INSTANT) -> None:
         super().__init__(_NeverBlocks(self._idle))
+        self.turns = 0
         self._now_us = 0
         self._turns = 0
         self._turns_per_instant = turns_per_instant
@@ -87,6 +88,10 @@ class VirtualTimeLoop(asyncio.SelectorEventLoop):
     def now_us(self) -> int:
         """Microseconds since the loop was made."""
         return self._now_us
+
+    def block(self, us: int) -> None:
+        """A call that keeps the thread for so long: time passes, and nothing else runs meanwhile."""
+        self._now_us += us
 
     def pending(self) -> list[asyncio.Task[Any]]:
         """The tasks that have not ended, oldest first (`asyncio.all_tasks` has no order)."""
@@ -125,6 +130,7 @@ class VirtualTimeLoop(asyncio.SelectorEventLoop):
 
     def _idle(self, timeout: float | None) -> None:
         """One turn: `timeout` is how long a real loop would sleep (0: something can run; None: for ever)."""
+        self.turns += 1
         if self._intruder is not None:
             name, self._intruder = self._intruder, None
             raise ThreadUsed(f"The thread {name} called into the loop, but virtual time cannot see a thread.")

@@ -326,3 +326,25 @@ def test_a_leftover_that_fails_is_reported(caplog: pytest.LogCaptureFixture) -> 
 
     run(main)
     assert "untidy was left over and failed when it was cancelled" in caplog.text
+
+
+def test_a_call_that_blocks_lets_time_pass_and_nobody_run() -> None:
+    beats: list[int] = []
+
+    async def heart(loop: VirtualTimeLoop) -> None:
+        while True:
+            await asyncio.sleep(0.01)
+            beats.append(loop.now_us())
+
+    async def main() -> int:
+        loop = asyncio.get_running_loop()
+        assert isinstance(loop, VirtualTimeLoop)
+        beating = loop.create_task(heart(loop))
+        await asyncio.sleep(0.015)
+        loop.block(300_000)
+        await asyncio.sleep(0.02)
+        beating.cancel()
+        return loop.turns
+
+    assert run(main) > 3
+    assert beats == [10_000, 315_000, 325_000]

@@ -7,6 +7,7 @@ import json
 import random
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -16,9 +17,10 @@ from ...message import TokenizeMsg
 from ...server.request_model import MOST_TOKENS
 from ..drill import NEVER_ENDS, Drill, Found, Reader, Say, in_virtual_time
 from ..reader_file import the_function
+from ..wire import Raised
 from .events import events
 from .front import PATIENCE_S, reply
-from .route import Route
+from .route import Route, failed, failure
 
 NOT_SENT, SENT_TWICE, TEXT, LIMIT, SAMPLING = "not-sent", "sent-twice", "text", "limit", "sampling"
 MEDIA_TYPE, BODY, GATHERED = "media-type", "body", "gathered"
@@ -71,7 +73,7 @@ class Seen(msgspec.Struct):
     media_type: str = ""
     pieces: list[tuple[int, bytes]] = []
     ended: bool = False
-    failed: str = ""
+    failed: Raised | None = None
 
 
 class BranchesDrill(Drill[Case, Case, Seen]):
@@ -120,9 +122,12 @@ class BranchesDrill(Drill[Case, Case, Seen]):
         return [*fixed, *(_random_case(rng) for _ in range(16))]
 
     def play(self, reader: Reader, job: Case) -> Seen:
-        return in_virtual_time(lambda: _play(reader.found, job))
+        return in_virtual_time(lambda: _play(reader.found, job, reader.path))
 
     def judge(self, case: Case, seen: Seen) -> Iterator[Found]:
+        if seen.failed is not None:
+            yield failed(seen.failed)
+            return
         if not seen.sent:
             yield Found(NOT_SENT, {"got": _answer(seen)})
             return
@@ -221,7 +226,7 @@ def _body(seen: Seen) -> bytes:
 def _answer(seen: Seen) -> str:
     """What the client got, in a line."""
     if seen.status is None:
-        return seen.failed or "-"
+        return "-"
     return f"{seen.status}, {seen.media_type or '-'}, {_body(seen)[:160].decode(errors='replace')!r}"
 
 
@@ -230,7 +235,7 @@ def _cut(value: object) -> str:
     return repr(text[:160]) if isinstance(value, str) else text[:160]
 
 
-async def _play(handler: Callable[..., Any], case: Case) -> Seen:
+async def _play(handler: Callable[..., Any], case: Case, file: Path | None) -> Seen:
     route = Route("/v1/chat/completions", handler)
     seen = Seen()
 
@@ -253,14 +258,13 @@ async def _play(handler: Callable[..., Any], case: Case) -> Seen:
             await exchange.wait()
             await exchange.wait_app()
     backend.cancel()
+    seen.failed = failure(exchange, file)
     seen.status, seen.media_type = exchange.status, exchange.headers.get("content-type", "")
     for event in exchange.events:
         if event.kind == "chunk" and event.data:
             seen.pieces.append((event.at_us, event.data))
         elif event.kind == "completed":
             seen.ended = True
-        elif event.kind == "app failed":
-            seen.failed = event.note.partition("\n")[0]
     return seen
 
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import AsyncIterator, Callable, Iterable
+from pathlib import Path
 from typing import Any
 
 from fastapi import FastAPI
@@ -13,6 +15,8 @@ from ...message import Message, UserReply, unwrap
 from ...server.error_handlers import add_error_handlers
 from ...server.frontend import FrontendManager
 from ...trace.asgi import AsgiClient, Exchange
+from ..drill import THREAD, Found, general_fault
+from ..wire import Raised
 
 ID, CREATED, MODEL = "exercise", 0, "minisgl-tutor"
 
@@ -53,6 +57,22 @@ class Route:
         """Replies arrive at the front end now."""
         for each in replies:
             self._inbox.send(each)
+
+
+def failure(exchange: Exchange, file: Path | None) -> Raised | None:
+    """What the handler raised and did not handle, and the line of the reader's file that it went through."""
+    for event in exchange.events:
+        if event.kind == "app failed":
+            lines = re.findall(rf'File "{re.escape(str(file))}", line (\d+)', exchange.app_traceback)
+            text = event.note.partition("\n")[0].rstrip(": ")
+            return Raised(text[:200], int(lines[-1]) if lines else 0)
+    return None
+
+
+def failed(raised: Raised) -> Found:
+    """The sandbox refuses a thread before virtual time can."""
+    fault = THREAD if "starting a thread" in raised.text else general_fault(raised)
+    return Found(fault, {"text": raised.text, "line": raised.line})
 
 
 def now_us() -> int:

@@ -2,7 +2,6 @@
 
 This handler of POST /v1/chat/completions hands a request on to the front end and answers its client. It
 has three faults. What is asked is told in exercise-2.md beside this file.
-
 """
 
 from __future__ import annotations
