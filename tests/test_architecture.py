@@ -66,7 +66,7 @@ MAY_KNOW: dict[str, set[str]] = {
     "llm": PLAIN | MODEL | {"models", "engine", "tokenizer", "server.offline"},
     "bench": {"llm", "message", "recording"} | MODEL,
     "trace": PLAY,
-    "views": {"message", "trace", "resources"},
+    "views": {"message", "recording", "resources", "trace"},
     "exercises": PLAY | {"trace", "views", "scheduler", "engine.hashing"},
     "cli": PLAY
     | MODEL
