@@ -166,11 +166,6 @@ class SceneMaker:
         return lines
 
 
-def name_of(client: int) -> str:
-    """What a client is called in a report."""
-    return "ABCDEFGHIJKLMNOPQRSTUVWXYZ"[client % 26]
-
-
 def _asks(rid: int, client: Client) -> list[Line]:
     lines: list[Line] = [
         RequestLine(client.start_us, rid, "POST", "/v1/chat/completions", client.body),

@@ -12,8 +12,8 @@ from msgspec.structs import replace
 
 from ...recording import Recording
 from ..drill import Drill, Found, Reader, Say
-from .scene import Client, Scene, SceneMaker, name_of, told
-from .stage import LAST_US, StageJob, StageSeen, on_stage
+from .scene import Client, Scene, SceneMaker, told
+from .stage import LAST_US, StageJob, StageSeen, name_of, on_stage
 
 WRONG_ANSWER = "wrong-answer"
 

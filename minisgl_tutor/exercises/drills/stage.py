@@ -87,13 +87,18 @@ def on_stage(recording: Recording, tokenizer: Tokenizer, classes: Sequence[type]
     return seen
 
 
+def name_of(client: int) -> str:
+    """What a client is called in a report."""
+    return "ABCDEFGHIJKLMNOPQRSTUVWXYZ"[client % 26]
+
+
 def left_behind(seen: StageSeen) -> Iterator[Found]:
     """What goes wrong with clients that leave: nothing may be computed for them, or kept."""
     if seen.failed:
         yield Found(FAILS, {"text": seen.failed})
         return
     for index, client in enumerate(seen.clients):
-        name = {"request": "ABCDEFGH"[index]}
+        name = {"request": name_of(index)}
         if client.end == "waiting":
             yield Found(UNANSWERED, name, index, LAST_US)
         if client.end == "left":

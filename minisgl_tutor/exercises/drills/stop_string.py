@@ -16,8 +16,8 @@ from ...recording import Recording
 from ...tokenizer.detokenize import DetokenizeManager
 from ..drill import Drill, Found, Reader, Say
 from ..reader_file import the_class
-from .scene import Client, Scene, SceneMaker, name_of, told
-from .stage import LAST_US, StageJob, StageSeen, on_stage
+from .scene import Client, Scene, SceneMaker, told
+from .stage import LAST_US, StageJob, StageSeen, name_of, on_stage
 
 LEAKED, RUNS_ON, ENDS_EARLY, WRONG_TEXT = "leaked", "runs-on", "ends-early", "wrong-text"
 REASON, HELD_BACK, AFTER_THE_END, KEPT, CLIENT = "reason", "held-back", "after-the-end", "kept", "client"

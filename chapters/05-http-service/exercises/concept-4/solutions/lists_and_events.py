@@ -26,7 +26,8 @@ class Front:
             await self.events[mark].wait()
             self.events[mark].clear()
             pending, self.pieces[mark] = self.pieces[mark], []
-            for piece, finished in pending:
+            for piece, last in pending:
+                finished = last
                 yield piece
         del self.pieces[mark], self.events[mark]
 

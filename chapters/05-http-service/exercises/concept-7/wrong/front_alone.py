@@ -1,0 +1,31 @@
+"""Only the front end forgets; nobody else hears of it.
+
+Fails: running: no-abort
+"""
+
+from __future__ import annotations
+
+from minisgl_tutor.message import AbortBackendMsg, AbortMsg, ErrorReply, TokenizeMsg, UserMsg, UserReply
+from minisgl_tutor.message.codec import Single
+from minisgl_tutor.scheduler.scheduler import Scheduler
+from minisgl_tutor.server.frontend import FrontendManager
+from minisgl_tutor.tokenizer.server import TokenizeWorker
+
+Backend = list[UserMsg | AbortBackendMsg]
+Frontend = list[UserReply | ErrorReply]
+
+
+class MyFrontendManager(FrontendManager):
+    async def end_user(self, uid: int) -> None:
+        self.forget(uid)
+
+
+class MyTokenizeWorker(TokenizeWorker):
+    def _tokenize(self, msgs: list[TokenizeMsg | AbortMsg]) -> tuple[Backend, Frontend]:
+        return super()._tokenize([msg for msg in msgs if isinstance(msg, TokenizeMsg)])
+
+
+class MyScheduler(Scheduler):
+    def _process_one_msg(self, msg: Single) -> None:
+        if isinstance(msg, UserMsg):
+            self._add_request(msg)

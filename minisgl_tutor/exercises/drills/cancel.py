@@ -1,0 +1,86 @@
+"""Chapter 5, concepts, exercise 7: the layers that a cancel passes (C5.142, C5.148, C5.149, K5.41 to 45)."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from types import ModuleType
+
+from ...scheduler.scheduler import Scheduler
+from ...server.frontend import FrontendManager
+from ...tokenizer.server import TokenizeWorker
+from ..drill import Found
+from ..reader_file import the_class
+from .scene import Client, Scene
+from .scene_drill import WRONG_ANSWER, Case, SceneDrill, other_answer
+from .stage import FAILS, LAST_US, LEFT_BEHIND, MADE_FOR_NOBODY, UNANSWERED, StageSeen, left_behind, name_of
+
+NO_ABORT, NOT_PASSED_ON, ABORT_EXTRA = "no-abort", "not-passed-on", "abort-extra"
+
+
+class CancelDrill(SceneDrill):
+    """Clients of a server whose front end, tokenizer worker and scheduler are the reader's."""
+
+    checks = ("stays", "running", "waiting", "not-streaming", "neighbours", "slots", "at-random")
+    faults = (
+        FAILS,
+        UNANSWERED,
+        WRONG_ANSWER,
+        NO_ABORT,
+        NOT_PASSED_ON,
+        ABORT_EXTRA,
+        MADE_FOR_NOBODY,
+        LEFT_BEHIND,
+    )
+
+    def find(self, module: ModuleType, file: str) -> list[type]:
+        return [the_class(module, base, file) for base in (FrontendManager, TokenizeWorker, Scheduler)]
+
+    def fixed(self) -> Iterator[Case]:
+        answer = self.maker.answer(8)
+        for stream in (True, False):
+            yield Case("stays", Scene((Client(answer, stream=stream),)))
+        for overlap in (True, False):
+            yield Case("running", Scene((Client(answer, leaves_ms=350),), overlap=overlap))
+            yield Case("running", Scene((Client(answer, leaves_ms=150),), overlap=overlap))
+        others = tuple(Client(self.maker.answer(12)) for _ in range(8))
+        late = Client(answer, leaves_ms=250, start=2)
+        yield Case("waiting", Scene((*others, late)))  # all slots are taken
+        yield Case("not-streaming", Scene((Client(answer, stream=False, leaves_ms=350),)))
+        yield Case("neighbours", Scene((Client(answer), Client(answer, leaves_ms=350))))
+        yield Case("neighbours", Scene((Client(answer, leaves_ms=150), Client(answer, start=4)), 2))
+        many = [Client(answer, leaves_ms=250, start=3 * each) for each in range(10)]
+        yield Case("slots", Scene((*many, Client(answer, start=31))))
+
+    def random_scene(self, rng: random.Random) -> Scene:
+        clients = []
+        for _ in range(rng.randint(2, 5)):
+            length = rng.randint(4, 9)
+            leaves_ms = rng.randrange(20, 100 * length - 250, 10) if rng.random() < 0.6 else None
+            stream = rng.random() < 0.7
+            answer = self.maker.answer(length)
+            clients.append(Client(answer, stream=stream, start=rng.randint(0, 4), leaves_ms=leaves_ms))
+        clients.sort(key=lambda each: each.start)
+        return Scene(tuple(clients), rng.randint(1, 2), rng.random() < 0.6)
+
+    def judge(self, case: Case, seen: StageSeen) -> Iterator[Found]:
+        yield from left_behind(seen)
+        if seen.failed:
+            return
+        own = self.maker.own(case.scene)
+        for index, client in enumerate(case.scene.clients):
+            values = {"request": name_of(index)}
+            sent = _count(seen, "AbortMsg", index)
+            due = int(client.leaves_ms is not None)
+            if sent < due:
+                yield Found(NO_ABORT, values, index, LAST_US)
+            elif sent > due:
+                yield Found(ABORT_EXTRA, {**values, "count": sent, "most": due}, index, LAST_US)
+            elif due and not _count(seen, "AbortBackendMsg", index):
+                yield Found(NOT_PASSED_ON, values, index, LAST_US)
+            if not due:
+                yield from other_answer(index, seen, own)
+
+
+def _count(seen: StageSeen, kind: str, client: int) -> int:
+    return sum(each.kind == kind and each.client == client for each in seen.messages)
