@@ -41,13 +41,13 @@ MOST_PER_STREAM = 16
 class Server:
     """One tree's server, in its own processes."""
 
-    def __init__(self, tree: Path, step_ms: int) -> None:
+    def __init__(self, tree: Path, step_ms: int, *options: str) -> None:
         self.name = tree.name
         self.port = _free_port()
         environment = {**os.environ, "PYTHONPATH": str(tree)}
         script = str(HERE / "free_server.py")
         self._process = subprocess.Popen(
-            [sys.executable, script, str(self.port), str(step_ms)],
+            [sys.executable, script, str(self.port), str(step_ms), *options],
             cwd=tree,
             env=environment,
             stdout=subprocess.PIPE,
@@ -75,9 +75,9 @@ class Server:
         self._process.wait()
 
 
-def measure(server: Server, streams: int) -> dict[str, Any]:
-    """One round, as figures."""
-    per_stream = min(MOST_PER_STREAM, max(1, -(-LEAST_REQUESTS // streams)))
+def measure(server: Server, streams: int, least: int = LEAST_REQUESTS) -> dict[str, Any]:
+    """One round of ``least`` requests or more, as figures."""
+    per_stream = min(MOST_PER_STREAM, max(1, -(-least // streams)))
     before = server.cpu_s()
     result = asyncio.run(run_round(server.port, streams, per_stream, MAX_TOKENS))
     used = {name: seconds - before[name] for name, seconds in server.cpu_s().items()}

@@ -1,27 +1,36 @@
 """The server with an engine that costs nothing: what is left is the control plane, in its real processes.
 
-Run as a script it serves until it is stopped: ``free_server.py PORT STEP_MS``, where each step of the engine
-takes so many milliseconds at least, 0 for none.
+Run as a script it serves until it is stopped: ``free_server.py PORT STEP_MS [--record FILE]``, where each
+step of the engine takes so many milliseconds at least, 0 for none, and the run may be recorded.
 """
 
 from __future__ import annotations
 
 import sys
 from functools import partial
+from pathlib import Path
 
 import numpy as np
 
 from minisgl_tutor.engine.base import Engine, EngineInfo, ForwardBatch
 from minisgl_tutor.engine.slow import SlowEngine
+from minisgl_tutor.links import LinkObserver, NoObserver
 from minisgl_tutor.links.zmq_queue import ZmqPullQueue, ZmqPushQueue
 from minisgl_tutor.models.resolve import resolve_model
-from minisgl_tutor.recording.recorder import message_log
+from minisgl_tutor.recording.recorder import (
+    RecordFile,
+    RecordingEngine,
+    RecordingObserver,
+    RecordTarget,
+    message_log,
+)
 from minisgl_tutor.server.addresses import Addresses
 from minisgl_tutor.server.api_process import run_api_server
 from minisgl_tutor.server.build import build_scheduler, build_tokenize_worker
 from minisgl_tutor.server.children import Children
 from minisgl_tutor.server.config import ServerArgs
 from minisgl_tutor.server.logs import configure_logging
+from minisgl_tutor.server.scheduler_process import recorded_header
 from minisgl_tutor.server.worker import Ready
 from minisgl_tutor.tokenizer.load import load_tokenizer
 from minisgl_tutor.tokenizer.server import tokenize_worker
@@ -59,29 +68,38 @@ class FreeEngine:
         pass
 
 
-def run_scheduler(args: ServerArgs, model: str, addresses: Addresses, ready: Ready) -> None:
+def run_scheduler(
+    args: ServerArgs, model: str, addresses: Addresses, record: RecordTarget | None, ready: Ready
+) -> None:
     """The scheduler's process."""
     engine: Engine = FreeEngine(INFO, load_tokenizer(model).encode(TEXT, add_special_tokens=False))
     if args.step_ms:
         engine = SlowEngine(engine, args.step_ms)
+    observer: LinkObserver = NoObserver()
+    if record is not None:
+        file = RecordFile(record)
+        file.write(recorded_header(args, engine.info, frozenset()))
+        engine = RecordingEngine(engine, file, frozenset())
+        observer = RecordingObserver(file, observer)
     scheduler = build_scheduler(
         args,
         engine,
         frozenset(),
-        ZmqPullQueue(addresses.scheduler, "scheduler"),
+        ZmqPullQueue(addresses.scheduler, "scheduler", observer),
         ZmqPushQueue(addresses.detokenizer, "detokenizer"),
     )
     ready()
     scheduler.run_forever()
 
 
-def main(port: int, step_ms: int) -> int:
-    args = ServerArgs(port=port, step_ms=step_ms, log_level="warning")
+def main(port: int, step_ms: int, record: str | None) -> int:
+    args = ServerArgs(port=port, step_ms=step_ms, log_level="warning", record=record)
+    target = None if record is None else RecordTarget.create(Path(record))
     model = str(resolve_model(None))
     configure_logging(args.log_level)
 
     def start_subprocess(children: Children, addresses: Addresses) -> None:
-        children.start("minisgl-TP0-scheduler", run_scheduler, args, model, addresses)
+        children.start("minisgl-TP0-scheduler", run_scheduler, args, model, addresses, target)
         workers = {
             "minisgl-detokenizer-0": addresses.detokenizer,
             "minisgl-tokenizer-0": addresses.tokenizers[0],
@@ -91,8 +109,8 @@ def main(port: int, step_ms: int) -> int:
             build = partial(build_tokenize_worker, args)
             children.start(name, tokenize_worker, *links, model, build, partial(message_log, None, name))
 
-    return run_api_server(args, start_subprocess)
+    return run_api_server(args, start_subprocess, record=target)
 
 
 if __name__ == "__main__":
-    raise SystemExit(main(int(sys.argv[1]), int(sys.argv[2])))
+    raise SystemExit(main(int(sys.argv[1]), int(sys.argv[2]), sys.argv[4] if len(sys.argv) > 4 else None))

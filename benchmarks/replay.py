@@ -44,7 +44,9 @@ from minisgl_tutor.trace.play import stream
 from minisgl_tutor.trace.steps import Step
 
 STEP_US = 10_000
-TEXT = "The KV cache keeps the keys and values of all tokens so far, so a decode step computes one token only. "
+TEXT = (
+    "The KV cache keeps the keys and values of all tokens so far, so a decode step computes one token only. "
+)
 
 
 def lines(requests: int, tokens: int, streams: int, tokenizer: Tokenizer) -> Iterator[Event]:

@@ -55,7 +55,10 @@ App = Callable[[Scope, Receive, Send], Awaitable[None]]
 Stamp = Callable[[int], tuple[str, int]]
 
 STALL_US = 1_000
-"""A write that takes longer has waited for its client; one that does not wait takes microseconds."""
+"""A write that takes longer than this, while others are begun, has waited for its client."""
+
+LONE_STALL_US = 50_000
+"""If no other was begun, it may be the process that was held up; seldom for so long."""
 
 
 @dataclass(frozen=True)
@@ -143,13 +146,14 @@ class RecordingApp:
         self._app = app
         self._file = file
         self._requests = 0
+        self._writes = _Writes()
         self._rid: ContextVar[int] = ContextVar("rid")
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http" or scope["method"] != "POST":
             await self._app(scope, receive, send)
             return
-        exchange = _RecordedExchange(self._file, self._requests, scope, receive, send)
+        exchange = _RecordedExchange(self._file, self._requests, self._writes, scope, receive, send)
         self._requests += 1
         self._rid.set(exchange.rid)
         try:
@@ -168,12 +172,22 @@ class RecordingApp:
         return recorded
 
 
+@dataclass
+class _Writes:
+    """How many writes to clients were begun."""
+
+    begun: int = 0
+
+
 class _RecordedExchange:
     """One request and its answer, on their way through."""
 
-    def __init__(self, file: RecordFile, rid: int, scope: Scope, receive: Receive, send: Send) -> None:
+    def __init__(
+        self, file: RecordFile, rid: int, writes: _Writes, scope: Scope, receive: Receive, send: Send
+    ) -> None:
         self.rid = rid
         self._file = file
+        self._writes = writes
         self._scope = scope
         self._receive = receive
         self._send = send
@@ -214,17 +228,20 @@ class _RecordedExchange:
             self._watcher.cancel()
 
     async def send(self, message: AsgiMessage) -> None:
-        if message["type"] != "http.response.body" or self._over:
+        # Once for each token: what this costs is most of what a recording costs.
+        if self._over or message["type"] != "http.response.body":
             await self._send(message)
             return
         before = self._chunks
-        self._chunks += chunks_in(message.get("body", b""))
+        self._chunks = before + (message.get("body", b"").count(b"\n\n") or 1)
         self._over = not message.get("more_body", False)
-        begin = self._file.now_us()
+        writes = self._writes
+        writes.begun = own = writes.begun + 1
+        begin_ns = time.monotonic_ns()
         await self._send(message)
-        now = self._file.now_us()
-        if now - begin >= STALL_US:
-            self._file.write(StallLine(now, self.rid, before, now - begin))
+        us = (time.monotonic_ns() - begin_ns) // 1000
+        if us >= STALL_US and (us >= LONE_STALL_US or writes.begun != own):
+            self._file.write(StallLine(self._file.now_us(), self.rid, before, us))
 
 
 class RecordingObserver:

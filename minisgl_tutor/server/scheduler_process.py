@@ -16,6 +16,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from msgspec import UNSET
+
 from ..distributed.seat import Seat
 from ..engine.process import default_threads, prepare_process
 from ..engine.slow import SlowEngine
@@ -80,7 +82,7 @@ def first_scheduler(
         engine = SlowEngine(engine, args.step_ms)
     if record is not None:
         file = RecordFile(record)
-        file.write(_header(args, engine.info, eos_token_ids))
+        file.write(recorded_header(args, engine.info, eos_token_ids))
         engine, observer = RecordingEngine(engine, file, eos_token_ids), RecordingObserver(file, observer)
     pull = ZmqPullQueue(addresses.scheduler, "scheduler", observer, _lead(group))
     scheduler = build_scheduler(
@@ -180,7 +182,8 @@ def _end() -> None:
     os._exit(1)
 
 
-def _header(args: ServerArgs, info: EngineInfo, eos_token_ids: frozenset[int]) -> Header:
+def recorded_header(args: ServerArgs, info: EngineInfo, eos_token_ids: frozenset[int]) -> Header:
+    """What a recording of this server begins with."""
     return Header(
         version=VERSION,
         model=args.model,
@@ -198,4 +201,5 @@ def _header(args: ServerArgs, info: EngineInfo, eos_token_ids: frozenset[int]) -
         eos_token_ids=sorted(eos_token_ids),
         gaps=list(args.gaps),
         admission=args.scheduler.admission,
+        redacted=True if args.redact else UNSET,
     )
