@@ -82,7 +82,7 @@ class AnswerAuditor:
 
     def _text_of(self, told: list[dict[str, Any]], stop: tuple[str, ...]) -> str:
         """The right text: the token that ends an answer is no part of it, nor is a stop string."""
-        tokens = [each["next_token"] for each in told if each.get("finish_reason") != "stop"]
+        tokens = [each.get("next_token") for each in told if each.get("finish_reason") != "stop"]
         text = self._tokenizer.decode([token for token in tokens if token is not None])
         if not stop:
             return text
