@@ -37,6 +37,11 @@ def is_gone(process: psutil.Process) -> bool:
         return True
 
 
+def _hear_sighup() -> None:
+    """Whatever started the tests may ignore it, as nohup does; children would, too."""
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
+
+
 class Server:
     """A server process. ``url`` and ``model`` are known once ``wait_ready`` has returned."""
 
@@ -52,6 +57,7 @@ class Server:
                 text=True,
                 env={**os.environ, "TMPDIR": str(directory)},
                 start_new_session=True,
+                preexec_fn=_hear_sighup,
             )
         if self.process.stdin is not None:
             self.process.stdin.write(stdin or "")
