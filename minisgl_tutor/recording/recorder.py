@@ -39,7 +39,6 @@ from .lines import (
     StepLine,
     SubmitLine,
     TokensLine,
-    chunks_in,
     encode_line,
 )
 from .redact import redacted_body, redacted_path, redacted_tokens
@@ -91,9 +90,10 @@ class RecordTarget:
 
 
 class RecordFile:
-    """One process's end of the file."""
+    """One process's end of the file. ``clock`` gives nanoseconds."""
 
-    def __init__(self, target: RecordTarget) -> None:
+    def __init__(self, target: RecordTarget, clock: Callable[[], int] = time.monotonic_ns) -> None:
+        self.clock = clock
         self.redact = target.redact
         self._path = target.path
         self._max_bytes = target.max_bytes
@@ -103,7 +103,7 @@ class RecordFile:
         self._fd = open_to_append(target.path)
 
     def now_us(self) -> int:
-        return (time.monotonic_ns() - self._start_ns) // 1000
+        return (self.clock() - self._start_ns) // 1000
 
     def write(self, line: Line) -> None:
         """Appends a line. Should there be no room for it, the recording ends and the server goes on.
@@ -188,6 +188,7 @@ class _RecordedExchange:
         self.rid = rid
         self._file = file
         self._writes = writes
+        self._clock = file.clock
         self._scope = scope
         self._receive = receive
         self._send = send
@@ -237,9 +238,9 @@ class _RecordedExchange:
         self._over = not message.get("more_body", False)
         writes = self._writes
         writes.begun = own = writes.begun + 1
-        begin_ns = time.monotonic_ns()
+        begin_ns = self._clock()
         await self._send(message)
-        us = (time.monotonic_ns() - begin_ns) // 1000
+        us = (self._clock() - begin_ns) // 1000
         if us >= STALL_US and (us >= LONE_STALL_US or writes.begun != own):
             self._file.write(StallLine(self._file.now_us(), self.rid, before, us))
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import MutableMapping
+from dataclasses import replace
 from pathlib import Path
 
 import msgspec
@@ -61,31 +62,38 @@ def test_a_disk_without_room_for_the_header_is_told_at_the_start() -> None:
     file.close()
 
 
-class Watch(RecordFile):
-    """By its own clock."""
-
-    us = 0
-
-    def now_us(self) -> int:
-        return self.us
-
-
-def test_a_write_that_waits_for_its_reader_is_a_stall(tmp_path: Path) -> None:
-    """The third event fits no more until the client has read."""
-    file = Watch(RecordTarget.create(tmp_path / "run"))
+@pytest.mark.parametrize(
+    ("waited_us", "others_write", "is_stall"),
+    [(50_000, False, True), (2_000, True, True), (2_000, False, False), (500, True, False)],
+)
+def test_a_write_that_waits_for_its_reader_is_a_stall(
+    tmp_path: Path, waited_us: int, others_write: bool, is_stall: bool
+) -> None:
+    """The third event fits no more until the client has read; a short wait may be the process's own."""
+    now_ns = 0
+    file = RecordFile(replace(RecordTarget.create(tmp_path / "run"), start_ns=0), clock=lambda: now_ns)
 
     async def sends(message: MutableMapping[str, object]) -> None:
-        file.us += 50_000 if message.get("body") == b"data: 2\n\n" else 10
+        nonlocal now_ns
+        now_ns += 10_000
+        if message.get("body") == b"data: 2\n\n":
+            now_ns += waited_us * 1000
+            if others_write:
+                await recorded({"type": "http", "method": "POST"}, never, sends)
 
     async def app(scope, receive, send) -> None:
         await send({"type": "http.response.start", "status": 200, "headers": []})
-        for i in range(4):
+        for i in range(4 if now_ns == 10_000 else 1):
             await send({"type": "http.response.body", "body": b"data: %d\n\n" % i, "more_body": i < 3})
 
     async def never() -> MutableMapping[str, object]:
         raise AssertionError("nobody asked for the request")
 
-    asyncio.run(RecordingApp(app, file)({"type": "http", "method": "POST"}, never, sends))
+    recorded = RecordingApp(app, file)
+    asyncio.run(recorded({"type": "http", "method": "POST"}, never, sends))
     file.close()
-    (line,) = (tmp_path / "run").read_bytes().splitlines()
-    assert msgspec.json.decode(line, type=StallLine) == StallLine(50_030, 0, 2, 50_000)
+    lines = [
+        msgspec.json.decode(line, type=StallLine) for line in (tmp_path / "run").read_bytes().splitlines()
+    ]
+    assert [(line.rid, line.chunks) for line in lines] == [(0, 2)] * is_stall
+    assert all(waited_us < line.us < line.t for line in lines)
