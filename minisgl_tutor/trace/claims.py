@@ -161,10 +161,10 @@ def steps_of(shown: Claim, steps: Sequence[Step]) -> list[Step]:
     found: list[Step] = []
     for pick in shown.steps:
         behind = found[-1].number if found else 0
-        step = next((step for step in steps[behind:] if pick.matches(step)), None)
-        if step is None:
+        shows = next((step for step in steps[behind:] if pick.matches(step)), None)
+        if shows is None:
             raise NotShown(f"no step behind {behind} is {pick}")
-        found.append(step)
+        found.append(shows)
     return found
 
 

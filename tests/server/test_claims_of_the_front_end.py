@@ -132,7 +132,7 @@ def test_replies_come_from_a_generator_to_both_ways_of_answering(rig):
 
 
 def test_the_order_of_a_round(rig):
-    """C5.64, C5.67, C5.74: one clear for three replies, and the new list is there before the first of them."""
+    """C5.64, C5.67, C5.74: one clear for three replies, and the new list before the first of them."""
 
     async def main():
         log = []

@@ -1,4 +1,4 @@
-"""What chapter 5 states of the reference's front end and is otherwise here: shown with the gap switched on."""
+"""What chapter 5 states of the reference's front end and is otherwise here, shown with the gap on."""
 
 from __future__ import annotations
 
@@ -214,7 +214,7 @@ def test_the_abort_is_a_task_and_the_cancellation_goes_on(rig: Any) -> None:
 
 
 def test_order_and_time_of_an_abort(rig: Any, caplog: pytest.LogCaptureFixture) -> None:
-    """C5.134, C5.136, C5.138: nothing for a tenth of a second; then both entries, the warning, the message."""
+    """C5.134, C5.136, C5.138: nothing for a tenth of a second; then entries, warning, message."""
 
     async def main() -> None:
         r = rig(LATE_ABORT)

@@ -1,4 +1,4 @@
-"""What chapter 5 states of HTTP, of the request model and of both ways of answering, over the whole server."""
+"""What chapter 5 states of HTTP, of the request model and of both ways of answering."""
 
 from __future__ import annotations
 

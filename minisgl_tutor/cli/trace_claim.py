@@ -1,0 +1,35 @@
+"""``trace --claim``: the scene that shows a statement of the chapters, opened at the step that does."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import typer
+
+
+def scene_of_claim(number: str) -> tuple[Path, list[str], int]:
+    """The recording to play, the gaps to switch on, and the step to begin at. Says on stderr what it is.
+
+    Ends the program with a sentence if there is no such claim, or no scene shows it.
+    """
+    from ..recording import read_recording
+    from ..resources import model_dir
+    from ..tokenizer.load import load_tokenizer
+    from ..trace.claims import UnknownClaim, claim, scene_path, steps_of
+    from ..trace.play import play
+    from .fail import fail
+
+    try:
+        shown = claim(number)
+    except UnknownClaim as error:
+        fail(str(error))
+    typer.echo(" ".join(filter(None, [f"{number}:", shown.says, shown.note])), err=True)
+    if not shown.scene:
+        places = ", ".join([*shown.tests, *(place.at for place in shown.code)])
+        exercise = f"exercise {shown.exercise.partition('/')[2]}" if shown.exercise else ""
+        what = places or exercise
+        fail(f"no scene shows it; {what} does" if what else f"there is nothing to play: {shown.about}")
+    path = scene_path(shown.scene)
+    played = play(read_recording(path), load_tokenizer(model_dir()), shown.gaps)
+    steps = steps_of(shown, played.steps)
+    return path, list(shown.gaps), steps[0].number if steps else 1
