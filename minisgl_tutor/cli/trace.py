@@ -30,6 +30,10 @@ def trace(
             "With neither chapter nor recording, the gap's own scene is played."
         ),
     ] = None,
+    claim: Annotated[
+        str | None,
+        typer.Option(help="Play the scene that shows a statement of the chapters, such as C5.122."),
+    ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print JSON Lines.")] = False,
     html: Annotated[
         Path | None,
@@ -68,6 +72,7 @@ def trace(
     from ..trace.scenes import SceneNotFound, scene_of_gap, scenes_of
     from ..views.shown import ShownScene
     from .fail import fail
+    from .trace_claim import scene_of_claim
     from .trace_files import scene_name, write_files
     from .trace_print import print_plays
 
@@ -75,6 +80,11 @@ def trace(
     logging.getLogger("minisgl_tutor").addHandler(logging.NullHandler())
     if json and (html or perfetto):
         fail("--json prints, --html and --perfetto write a file instead: give one or the other")
+    if claim is not None:
+        if file or chapter is not None or gap or fixed:
+            fail("--claim says by itself what is played, and with which gaps; give it alone")
+        file, gap, from_step = scene_of_claim(claim)
+        fixed = not gap
     if fixed and gap:
         fail("--fixed and --gap say opposite things: give one of them")
     if scene is not None and chapter is None:
