@@ -53,6 +53,8 @@ CHINESE: Mapping[str, str] = {
     "seen freed-live": "第 {round} 轮之后，它的 {page} 号页在空闲页里",
     "expected page-twice": "没有哪一页会空闲两次",
     "seen page-twice": "第 {round} 轮之后，空闲页里有两个 {number} 号",
+    "expected engine-fails": "交给引擎的每一步它都能算",
+    "seen engine-fails": "第 {round} 轮的这一步它算不了：{text}",
     "expected wrong-tokens number": "{request} 得到由它自己的提示推出的 {due} 个 token",
     "seen wrong-tokens number": "第 {place} 个不对：它读到的东西里有的已经不归它了",
     "expected wrong-tokens count": "{request} 得到 {due} 个 token",

@@ -53,6 +53,8 @@ ENGLISH: Mapping[str, str] = {
     "seen freed-live": "behind round {round} its page {page} is among the free ones",
     "expected page-twice": "no page is free twice",
     "seen page-twice": "behind round {round} page {number} is twice among the free ones",
+    "expected engine-fails": "the engine can compute every step that it is given",
+    "seen engine-fails": "it could not in round {round}: {text}",
     "expected wrong-tokens number": "{request} gets the tokens that its own prompt leads to, {due} of them",
     "seen wrong-tokens number": "token {place} is another: something it reads was not its own any more",
     "expected wrong-tokens count": "{request} gets {due} tokens",

@@ -14,7 +14,7 @@ from functools import cache
 
 import msgspec
 
-from ...engine.base import EngineInfo, ForwardBatch, ForwardOutput
+from ...engine.base import EngineError, EngineInfo, ForwardBatch, ForwardOutput
 from ...engine.hashing import HashingEngine
 from ...links import MemoryChannel, MemoryPull, MemoryPush
 from ...message import (
@@ -139,7 +139,6 @@ class AskedSeen(msgspec.Struct, frozen=True):
     round: int
     manager: str
     within: list[str]
-    budget: int
 
 
 class RoundSeen(msgspec.Struct, frozen=True):
@@ -153,7 +152,8 @@ class RoundSeen(msgspec.Struct, frozen=True):
 
 class Seen(msgspec.Struct):
     """A play. ``quiet``: it came to an end; then ``room`` pages could be had, ``kept`` are the uids that
-    were still known, and ``books`` says what else did not add up. ``stage``: of the whole server instead.
+    were still known, and ``books`` says what else did not add up. ``engine``: why it could not compute
+    a step. ``stage``: of the whole server instead.
     """
 
     steps: list[StepSeen] = []
@@ -163,6 +163,7 @@ class Seen(msgspec.Struct):
     room: int = 0
     kept: list[int] = []
     books: str = ""
+    engine: str = ""
     stage: StageSeen | None = None
 
     def replies_of(self, uid: int) -> list[tuple[int, Reply]]:
@@ -230,7 +231,11 @@ def play(cls: type[Scheduler], job: Job, log: Log) -> Seen:
         elif not scheduler.busy:
             seen.quiet = True
             break
-        scheduler.round()
+        try:
+            scheduler.round()
+        except EngineError as error:
+            seen.engine = str(error)
+            return seen
         seen.rounds.append(_behind(scheduler, replies))
     _at_the_end(scheduler, seen)
     return seen

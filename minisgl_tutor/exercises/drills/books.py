@@ -25,6 +25,7 @@ from .stage import FAILS, LEFT_BEHIND, MADE_FOR_NOBODY, UNANSWERED, StageJob, le
 
 RUNS_ON, SLOT_TWICE, SHARED_SLOT, PAGE_TWICE = "runs-on", "slot-twice", "shared-slot", "page-twice"
 FREED_LIVE, WRONG_TOKENS, NO_END, TWO_ENDS = "freed-live", "wrong-tokens", "no-end", "two-ends"
+ENGINE_FAILS = "engine-fails"
 SLOTS_LEFT, PAGES_LEFT, KEPT, LATE, BOOKS = "slots-left", "pages-left", "kept", "late", "books"
 
 SPARE_ROUNDS = 5
@@ -46,6 +47,7 @@ class BooksDrill(Drill[Plan, Job | StageJob, Seen]):
         SHARED_SLOT,
         FREED_LIVE,
         PAGE_TWICE,
+        ENGINE_FAILS,
         WRONG_TOKENS,
         TWO_ENDS,
         NEVER_ENDS,
@@ -149,6 +151,9 @@ Fault = tuple[str, int, int, dict[str, Any]]
 
 def _faults(plan: Plan, seen: Seen, own: Seen) -> Iterator[Fault]:
     last = len(seen.rounds) - 1
+    if seen.engine:
+        yield ENGINE_FAILS, -1, last + 1, {"text": seen.engine, "round": last + 2}
+        return
     for ask in plan.asks:
         yield from _of_one(plan, ask, seen, own)
     for round_, slot, uid, other in interleaved_slots(seen.steps):

@@ -1,0 +1,15 @@
+"""Prompts first; only if none fits, one more token for those that run."""
+
+from __future__ import annotations
+
+from minisgl_tutor.scheduler.batch import ForwardInput, prepare_batch
+from minisgl_tutor.scheduler.scheduler import Scheduler
+
+
+class MyScheduler(Scheduler):
+    def _schedule_next_batch(self) -> ForwardInput | None:
+        batch = self.prefill_manager.schedule_next_batch(self.prefill_budget)
+        if batch is None:
+            self._make_room()
+            batch = self.decode_manager.schedule_next_batch()
+        return None if batch is None else prepare_batch(batch, self.table_manager)

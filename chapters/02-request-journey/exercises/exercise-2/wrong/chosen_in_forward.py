@@ -1,0 +1,26 @@
+"""The order is right, and `_forward` still takes in a prompt that has come meanwhile.
+
+Fails: one-request: chooses-late
+"""
+
+from __future__ import annotations
+
+from minisgl_tutor.engine.base import ForwardOutput
+from minisgl_tutor.scheduler.batch import ForwardInput, prepare_batch
+from minisgl_tutor.scheduler.scheduler import Scheduler
+
+
+class MyScheduler(Scheduler):
+    def _schedule_next_batch(self) -> ForwardInput | None:
+        batch = self.prefill_manager.schedule_next_batch(self.prefill_budget)
+        if batch is None:
+            self._make_room()
+            batch = self.decode_manager.schedule_next_batch()
+        return None if batch is None else prepare_batch(batch, self.table_manager)
+
+    def _forward(self, forward_input: ForwardInput) -> ForwardOutput:
+        if forward_input.batch.phase == "decode":
+            batch = self.prefill_manager.schedule_next_batch(self.prefill_budget)
+            if batch is not None:
+                super()._forward(prepare_batch(batch, self.table_manager))
+        return super()._forward(forward_input)
