@@ -70,7 +70,8 @@ MAY_KNOW: dict[str, set[str]] = {
     "exercises": PLAY | {"trace", "views", "scheduler", "engine.hashing"},
     "cli": PLAY
     | MODEL
-    | {"server.launch", "models", "engine", "llm", "bench", "profiling", "trace", "views", "exercises"},
+    | {"server.launch", "models", "engine", "llm", "bench", "profiling", "trace", "views", "exercises"}
+    | {"progress"},
     "__main__": {"cli"},
 }
 
