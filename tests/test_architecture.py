@@ -67,11 +67,12 @@ MAY_KNOW: dict[str, set[str]] = {
     "bench": {"llm", "message", "recording"} | MODEL,
     "trace": PLAY,
     "views": {"message", "recording", "resources", "trace"},
+    "stepper": {"gaps", "recording", "trace", "views"},
     "exercises": PLAY | {"trace", "views", "scheduler", "engine.hashing"},
     "cli": PLAY
     | MODEL
     | {"server.launch", "models", "engine", "llm", "bench", "profiling", "trace", "views", "exercises"}
-    | {"progress"},
+    | {"progress", "stepper"},
     "__main__": {"cli"},
 }
 

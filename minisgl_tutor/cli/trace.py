@@ -34,6 +34,10 @@ def trace(
         str | None,
         typer.Option(help="Play the scene that shows a statement of the chapters, such as C5.122."),
     ] = None,
+    step: Annotated[
+        bool,
+        typer.Option("--step", help="Go through the steps on a screen, and let the run go on otherwise."),
+    ] = False,
     json: Annotated[bool, typer.Option("--json", help="Print JSON Lines.")] = False,
     html: Annotated[
         Path | None,
@@ -51,7 +55,7 @@ def trace(
             "--pager/--no-pager", help="On a terminal, print through $PAGER, or `less` if there is none."
         ),
     ] = True,
-    from_step: Annotated[int, typer.Option(min=1, help="Begin to print at this step.")] = 1,
+    from_step: Annotated[int, typer.Option(min=1, help="Begin at this step.")] = 1,
     yours: Annotated[
         Path | None,
         typer.Option(help="A file with classes of yours, to take the place of those that they derive from."),
@@ -75,11 +79,16 @@ def trace(
     from .trace_claim import scene_of_claim
     from .trace_files import scene_name, write_files
     from .trace_print import print_plays
+    from .trace_step import check_screen
 
     # What the components log is in the trace, or it is nothing that a reader of it misses.
     logging.getLogger("minisgl_tutor").addHandler(logging.NullHandler())
     if json and (html or perfetto):
         fail("--json prints, --html and --perfetto write a file instead: give one or the other")
+    if step and (json or html or perfetto):
+        fail("--step shows the steps on a screen; --json, --html and --perfetto are given without it")
+    if step:
+        check_screen()
     if claim is not None:
         if file or chapter is not None or gap or fixed:
             fail("--claim says by itself what is played, and with which gaps; give it alone")
@@ -104,6 +113,7 @@ def trace(
         classes = () if yours is None else _reader_classes(yours)
         to_print: list[tuple[str, Recording, tuple[str, ...]]] = []
         to_files: list[ShownScene] = []
+        to_step: list[tuple[Path, Recording, tuple[str, ...]]] = []
         for path in paths:
             recording = read_recording(path)
             if fixed:
@@ -112,6 +122,9 @@ def trace(
                 gaps = wanted
             else:
                 gaps = resolve(recording.header.gaps if file is not None else ["reference"])
+            if step:
+                to_step.append((path, recording, gaps))
+                continue
             title = recording.header.title or path.name
             if html is None and perfetto is None:
                 to_print.append((title, recording, gaps))
@@ -119,6 +132,8 @@ def trace(
             words = _tokenizer(recording, tokenizer)
             result = play(recording, words, gaps, classes=classes, spec_version=spec_version)
             to_files.append(ShownScene(scene_name(path), title, result.gaps, result.steps))
+        if to_step:
+            _step_through(to_step, tokenizer, classes, spec_version, yours, from_step)
         if to_files:
             write_files(to_files, html, perfetto, from_step, yours)
         if to_print:
@@ -130,6 +145,40 @@ def trace(
             print_plays(to_print, run, json, pager, from_step, chapter)
     except (SceneNotFound, RecordingError, UnknownGap, VirtualTimeError) as error:
         fail(str(error))
+
+
+def _step_through(
+    plays: list[tuple[Path, Recording, tuple[str, ...]]],
+    tokenizer: Path | None,
+    classes: Sequence[type],
+    spec_version: str,
+    yours: Path | None,
+    from_step: int,
+) -> None:
+    import shlex
+
+    from ..stepper.takes import Scene
+    from ..trace.fork import under_gaps
+    from ..trace.play import play
+    from .program import program
+    from .trace_files import scene_name
+    from .trace_step import step_through
+
+    def replay(recording: Recording) -> Play:
+        gaps = tuple(recording.header.gaps)
+        return play(
+            recording, _tokenizer(recording, tokenizer), gaps, classes=classes, spec_version=spec_version
+        )
+
+    scenes = [
+        Scene(scene_name(path), recording.header.title or path.name, under_gaps(recording, gaps))
+        for path, recording, gaps in plays
+    ]
+    # What a fork does not say of itself.
+    options = {"--tokenizer": tokenizer, "--yours": yours}
+    words = [word for name, value in options.items() if value for word in (name, str(value))]
+    words += [] if spec_version == "2.3" else ["--spec-version", spec_version]
+    step_through(scenes, replay, yours, from_step, " ".join([f"{program()} trace", *map(shlex.quote, words)]))
 
 
 def _tokenizer(recording: Recording, given: Path | None) -> Tokenizer:

@@ -38,7 +38,7 @@ def print_play(console: Console, title: str, play: Play, from_step: int = 1) -> 
 
 
 def print_opening(console: Console, title: str, gaps: tuple[str, ...]) -> None:
-    console.print(Rule(Text(_visible(title), style="bold"), align="left"))
+    console.print(Rule(Text(visible(title), style="bold"), align="left"))
     console.print(Text(f"gaps switched on: {', '.join(gaps) or 'none'}", style="dim"))
     console.print()
 
@@ -64,17 +64,21 @@ def print_step(console: Console, step: Step) -> None:
         _print_gap(console, step)
         return
     head = Text(f"#{step.number:<5}", style="bold")
-    head.append(f" {_time(step.t_us)}  ", style="dim")
+    head.append(f" {time_of(step.t_us)}  ", style="dim")
     head.append(f"{step.source} → {step.target}  ", style="bold")
-    head.append_text(_what(step))
+    head.append_text(heading(step))
     console.print(head)
-    for line in _messages(step, console.width - INDENT):
+    for line in messages(step, console.width - INDENT):
         _print_below(console, line)
+    if step.kind == "fork":
+        _print_below(console, Text(step.note, style="yellow"))
     if step.where:
         place = step.where[0]
         _print_below(console, Text(f"{place.file}:{place.line}  {_callers(step.where)}", style="dim"))
     if step.arrived_us is not None and step.arrived_us - step.t_us > SOON_US:
-        _print_below(console, Text(f"{step.target} takes it in at {_time(step.arrived_us)}", style="yellow"))
+        _print_below(
+            console, Text(f"{step.target} takes it in at {time_of(step.arrived_us)}", style="yellow")
+        )
     if step.kind == "message":
         _print_below(console, _front(step.after))
     for component in step.changed():
@@ -93,7 +97,7 @@ def print_verdict(console: Console, play: Play) -> None:
 
 
 def _print_gap(console: Console, step: Step) -> None:
-    line = Text(f"#{step.number:<5} {_time(step.t_us)}  GAP {step.gap or 'left behind'}", style="bold red")
+    line = Text(f"#{step.number:<5} {time_of(step.t_us)}  GAP {step.gap or 'left behind'}", style="bold red")
     line.append(f"  {', '.join(step.claims)}", style="red")
     console.print(line)
     _print_below(console, Text(f"uid {step.uids[0]} at {step.source}: {step.note}", style="red"))
@@ -111,12 +115,14 @@ def _print_below(console: Console, text: Text) -> None:
         console.print(Text(" " * INDENT).append_text(line))
 
 
-def _time(us: int) -> str:
+def time_of(us: int) -> str:
     return f"{us / 1e6:.6f} s"
 
 
-def _what(step: Step) -> Text:
+def heading(step: Step) -> Text:
     """The rest of a step's first line: what kind of thing moved, and for whom."""
+    if step.kind == "fork":
+        return Text(f"FORK {step.title}", style="bold yellow")
     if step.kind != "client":
         return Text(step.title)
     content = step.content[0]
@@ -124,7 +130,7 @@ def _what(step: Step) -> Text:
     text = Text(f"{who} ", style=_colour(step.uids[0]) if step.uids else "")
     match step.title:
         case "request":
-            text.append(_visible(content["line"]))
+            text.append(visible(content["line"]))
         case "chunk":
             text.append("a chunk")
         case "left":
@@ -136,7 +142,7 @@ def _what(step: Step) -> Text:
     return text
 
 
-def _messages(step: Step, width: int) -> Iterator[Text]:
+def messages(step: Step, width: int) -> Iterator[Text]:
     """What moved, one text for each message; an event is cut where the line ends, as it has no words."""
     for content in step.content:
         if step.title == "request":
@@ -203,10 +209,10 @@ def _value(value: object) -> str:
 
 
 def _shortened(text: str) -> str:
-    return _visible(text if len(text) <= LONGEST_VALUE else f"{text[: LONGEST_VALUE - 1]}…")
+    return visible(text if len(text) <= LONGEST_VALUE else f"{text[: LONGEST_VALUE - 1]}…")
 
 
-def _visible(text: str) -> str:
+def visible(text: str) -> str:
     """A control character as its escape: what a client sent must not command the reader's terminal."""
     return "".join(repr(each)[1:-1] if _commands(each) else each for each in text)
 
