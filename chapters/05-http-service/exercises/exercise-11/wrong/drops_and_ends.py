@@ -1,0 +1,24 @@
+"""The oldest give way, and at last the request is ended: what its client reads was never written.
+
+Fails: stops-reading: hole
+"""
+
+from __future__ import annotations
+
+from minisgl_tutor.message import AbortMsg, ErrorReply
+from minisgl_tutor.server.frontend import FrontendManager, Reply
+
+
+class MyFrontendManager(FrontendManager):
+    def file_reply(self, reply: Reply) -> None:
+        uid = reply.uid
+        unread = self.ack_map[uid]
+        unread.append(reply)
+        if reply.finished:
+            self.unanswered.discard(uid)
+        elif len(unread) > self.backlog_limit:
+            del unread[: len(unread) // 2]
+            unread.append(ErrorReply(uid, "the client does not read", status=503, code="slow_reader"))
+            self.unanswered.discard(uid)
+            self.send_tokenizers[uid % len(self.send_tokenizers)].put_nowait(AbortMsg(uid=uid))
+        self.event_map[uid].set()

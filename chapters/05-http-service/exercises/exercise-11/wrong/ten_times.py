@@ -1,0 +1,23 @@
+"""The bound is another one than was asked for.
+
+Fails: stops-reading: runs-on
+"""
+
+from __future__ import annotations
+
+from minisgl_tutor.message import AbortMsg, ErrorReply
+from minisgl_tutor.server.frontend import FrontendManager, Reply
+
+
+class MyFrontendManager(FrontendManager):
+    def file_reply(self, reply: Reply) -> None:
+        uid = reply.uid
+        unread = self.ack_map[uid]
+        unread.append(reply)
+        if reply.finished:
+            self.unanswered.discard(uid)
+        elif len(unread) > 10 * self.backlog_limit:
+            unread[:] = [ErrorReply(uid, "the client does not read", status=503, code="slow_reader")]
+            self.unanswered.discard(uid)
+            self.send_tokenizers[uid % len(self.send_tokenizers)].put_nowait(AbortMsg(uid=uid))
+        self.event_map[uid].set()
