@@ -89,7 +89,7 @@ class LifecycleDrill(Drill[Schedule, Job, Observation]):
 
 
 def _client(index: int, client: Client, say: Say) -> str:
-    return say(
+    words = say(
         "later" if client.start else "client",
         index=index,
         ms=client.start * STEP_MS,
@@ -97,6 +97,7 @@ def _client(index: int, client: Client, say: Say) -> str:
         replies=_replies(client.replies, say),
         ending=say(client.ending.value, after=_replies(client.after, say), next=client.after + 1),
     )
+    return words + say("pauses", steps=", ".join(map(str, client.pauses))) if client.pauses else words
 
 
 def _replies(count: int, say: Say) -> str:

@@ -64,7 +64,8 @@ class Client(msgspec.Struct, frozen=True):
     """One client. Its answer has ``replies`` replies, the last one finished.
 
     ``ending`` happens when it has had ``after`` replies. It comes ``start``
-    engine steps after the beginning.
+    engine steps after the beginning. ``pauses``: how many steps bring nothing before
+    each of its replies; where there is none, none.
     """
 
     stream: bool
@@ -72,6 +73,7 @@ class Client(msgspec.Struct, frozen=True):
     ending: Ending = Ending.STAYS
     after: int = 0
     start: int = 0
+    pauses: tuple[int, ...] = ()
 
     @property
     def leaves(self) -> bool:
@@ -87,7 +89,10 @@ class Schedule(msgspec.Struct, frozen=True):
 
     @property
     def needs_desk(self) -> bool:
-        return self.extra is not Extra.NOTHING or any(each.ending in ON_THE_DESK for each in self.clients)
+        """Whether no recording can hold it."""
+        return self.extra is not Extra.NOTHING or any(
+            each.pauses or each.ending in ON_THE_DESK for each in self.clients
+        )
 
     def size(self) -> tuple[int, ...]:
         """For choosing the shortest: clients, then replies, then what makes it harder to follow."""
@@ -96,7 +101,7 @@ class Schedule(msgspec.Struct, frozen=True):
             self.needs_desk,
             sum(each.replies for each in self.clients),
             sum(each.ending is not Ending.STAYS for each in self.clients),
-            sum(each.after + each.start for each in self.clients),
+            sum(each.after + each.start + sum(each.pauses) for each in self.clients),
             self.spec != "2.3",
         )
 
@@ -132,6 +137,8 @@ def in_order(clients: list[Client]) -> tuple[Client, ...]:
 def _simpler(client: Client) -> Iterator[Client]:
     if client.ending is not Ending.STAYS:
         yield replace(client, ending=Ending.STAYS, after=0)
+    if client.pauses:
+        yield replace(client, pauses=client.pauses[1:])
     if client.start:
         yield replace(client, start=client.start - 1)
     if client.after > least_after(client.ending):

@@ -1,0 +1,28 @@
+"""Who leaves takes all others along.
+
+Fails: one-leaves: wrong-answer
+"""
+
+from __future__ import annotations
+
+from minisgl_tutor.message import AbortMsg
+from minisgl_tutor.server.frontend import FrontendManager, Reply
+
+
+class MyFrontendManager(FrontendManager):
+    def expects(self, uid: int) -> bool:
+        return uid in self.ack_map
+
+    def file_reply(self, reply: Reply) -> None:
+        self.ack_map[reply.uid].append(reply)
+        self.event_map[reply.uid].set()
+        if reply.finished:
+            self.unanswered.discard(reply.uid)
+
+    async def end_user(self, uid: int) -> None:
+        self.ack_map.pop(uid, None)
+        self.event_map.pop(uid, None)
+        if uid in self.unanswered:
+            for each in sorted(self.unanswered):
+                self.unanswered.discard(each)
+                await self.send_one(AbortMsg(uid=each))
