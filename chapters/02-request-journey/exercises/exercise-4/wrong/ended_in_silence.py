@@ -1,0 +1,18 @@
+"""It is ended here, and no message tells so: its client waits for ever.
+
+Fails: limit: unfinished
+"""
+
+from __future__ import annotations
+
+from minisgl_tutor.message import FinishReason
+from minisgl_tutor.scheduler.req import Req
+from minisgl_tutor.scheduler.scheduler import Scheduler
+
+
+class MyScheduler(Scheduler):
+    def _finish_reason(self, req: Req, token: int) -> FinishReason | None:
+        is_eos = token in self.eos_token_ids and not req.sampling_params.ignore_eos
+        if is_eos or not req.can_decode:
+            self._finish_req(req)
+        return None
