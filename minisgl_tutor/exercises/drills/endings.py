@@ -79,11 +79,8 @@ def _of_one(ask: Ask, client: int, seen: StageSeen) -> Iterator[tuple[str, int, 
     ended = ask.ends_at and not ask.ignore_eos
     due = ask.ends_at if ended else ask.max_tokens
     last_us = sent[-1].t_us - 1 if sent else LAST_US
-    values = {
-        "due": due,
-        "got": len(sent),
-        "finished": [i for i, each in enumerate(sent, 1) if each.finished],
-    }
+    finished = [number for number, each in enumerate(sent, 1) if each.finished]
+    values = {"due": due, "got": len(sent), "finished": finished}
     if not finished:
         yield UNFINISHED, last_us, values
     elif sent[-1].finished and len(finished) == 1:
