@@ -1,0 +1,36 @@
+"""Its state is dropped, and the backend computes on: nobody has sent an abort.
+
+Fails: leaves-midway: abort-missing
+"""
+
+from __future__ import annotations
+
+import asyncio
+
+from starlette.requests import Request
+
+from minisgl_tutor.server.frontend import FrontendManager
+from minisgl_tutor.server.protocol import Completed
+from minisgl_tutor.server.sse import ClientDisconnected
+
+
+class MyFrontendManager(FrontendManager):
+    async def collect(self, uid: int, request: Request) -> Completed:
+        work = asyncio.create_task(self._join(uid))
+        watch = asyncio.create_task(_gone(request))
+        try:
+            await asyncio.wait({work, watch}, return_when=asyncio.FIRST_COMPLETED)
+            if not work.done():
+                raise ClientDisconnected
+            return work.result()
+        finally:
+            work.cancel()
+            watch.cancel()
+            await asyncio.gather(work, watch, return_exceptions=True)
+            self.forget(uid)
+
+
+async def _gone(request: Request) -> None:
+    """Returns when the client has left."""
+    while (await request.receive())["type"] != "http.disconnect":
+        pass
