@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from minisgl_tutor.gaps import GAPS
+from minisgl_tutor.gaps import GAPS, Gap
 from minisgl_tutor.resources import chapters_dir
 from minisgl_tutor.trace.claims import Claim, UnknownClaim, claim, read_claims
 
@@ -70,6 +70,18 @@ def test_what_can_be_run_is_run() -> None:
     not_run = [number for number, each in CLAIMS.items() if not shown_by_what_runs(each)]
     assert {CLAIMS[number].kind for number in not_run} <= {"concept", "structure", "limitation"}
     assert all(CLAIMS[number].about for number in not_run if CLAIMS[number].kind != "concept")
+
+
+def test_behaviour_is_run_and_a_gap_is_switched_on() -> None:
+    for number, each in CLAIMS.items():
+        assert each.kind != "behaviour" or each.scene or each.tests, number
+        assert each.kind != "gap" or each.gaps, number
+
+
+@pytest.mark.parametrize("gap", GAPS, ids=lambda gap: gap.name)
+def test_the_claims_of_a_gap_speak_of_it(gap: Gap) -> None:
+    for number in gap.claims:
+        assert gap.name in CLAIMS[number].gaps or gap.name in CLAIMS[number].note, number
 
 
 def test_an_unknown_number_names_those_there_are() -> None:
