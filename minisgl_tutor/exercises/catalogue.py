@@ -2,7 +2,8 @@
 
 ``exercise.toml`` beside an exercise's text says which drill judges it and what is
 said about it in each language. Names: ``5.7`` is the seventh of chapter 5's
-walk-through, and ``exercise-7`` or ``7`` too; ``5c.4`` the fourth of its concepts;
+walk-through, and ``exercise-7`` or ``7`` too; ``5.7b`` is its second part; ``5c.4``
+the fourth of its concepts;
 ``2.3`` the third of chapter 2's.
 """
 
@@ -34,7 +35,7 @@ class UnknownExercise(ValueError):
 
 @dataclass(frozen=True)
 class Exercise:
-    """``number`` in ``part``: the chapter, with a ``c`` for its concepts.
+    """``number`` in ``part``: the chapter, with a ``c`` for its concepts. ``letter``: that of a second part.
 
     ``starter_fails``: check and fault. ``sentences``: by language and key.
     """
@@ -45,15 +46,16 @@ class Exercise:
     drill_name: str
     starter_fails: tuple[str, str]
     sentences: Mapping[Language, Mapping[str, str]]
+    letter: str = ""
 
     @property
     def key(self) -> str:
         """Its name among those of all chapters."""
-        return f"{self.part}.{self.number}"
+        return f"{self.part}.{self.number}{self.letter}"
 
     @property
     def name(self) -> str:
-        return f"exercise-{self.number}" if self.part == "5" else f"exercise-{self.key}"
+        return f"exercise-{self.number}{self.letter}" if self.part == "5" else f"exercise-{self.key}"
 
     @property
     def names(self) -> frozenset[str]:
@@ -79,7 +81,7 @@ class Exercise:
 def exercises() -> tuple[Exercise, ...]:
     """All, in the order of the chapters: chapter 2, then chapter 5, walk-through before concepts."""
     found = [_read(file) for file in chapters_dir().glob("*/exercises/*/exercise.toml")]
-    return tuple(sorted(found, key=lambda each: (each.part, each.number)))
+    return tuple(sorted(found, key=lambda each: (each.part, each.number, each.letter)))
 
 
 def resolve(name: str) -> Exercise:
@@ -112,11 +114,13 @@ def _read(file: Path) -> Exercise:
     data = tomllib.loads(file.read_text("utf-8"))
     chapter = re.sub(r"\D.*", "", file.parents[2].name).lstrip("0")
     kind, _, number = file.parent.name.rpartition("-")
+    digits = number.rstrip("abcdefgh")
     return Exercise(
         part=chapter + ("c" if kind == "concept" else ""),
-        number=int(number),
+        number=int(digits),
         path=file.parent,
         drill_name=data["drill"],
         starter_fails=(data["starter_fails"]["check"], data["starter_fails"]["fault"]),
         sentences={"en": data["en"], "zh": data["zh"]},
+        letter=number.removeprefix(digits),
     )

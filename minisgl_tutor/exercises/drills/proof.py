@@ -1,0 +1,158 @@
+"""Second parts: the reader writes a test, which right classes must pass and each faulty one fail.
+
+The faulty classes are the wrong fixes of the first part, the right ones its solutions.
+"""
+
+from __future__ import annotations
+
+import inspect
+import random
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, ClassVar
+
+import msgspec
+
+from ...resources import chapters_dir
+from ...server.frontend import FrontendManager
+from ..drill import Drill, Found, Reader, Say, in_virtual_time
+from ..reader_file import describe, load, the_class, the_function
+from .bench import Bench
+
+REJECTS, ACCEPTS = "rejects", "accepts"
+RIGHT = "right-classes"
+
+
+class Case(msgspec.Struct, frozen=True):
+    """A class, by its file below the first part's folder. ``fails``: it is a faulty one."""
+
+    check: str
+    file: str
+    fails: bool
+
+
+class Outcome(msgspec.Struct):
+    """Whether the test passed; else what it raised, at which of its lines."""
+
+    passed: bool
+    text: str = ""
+    line: int = 0
+
+
+class ProofDrill(Drill[Case, Case, Outcome]):
+    """``first_part`` is the folder, ``function`` the test's name, ``mutants`` the faulty files by check."""
+
+    first_part: ClassVar[str]
+    function: ClassVar[str]
+    mutants: ClassVar[Mapping[str, tuple[str, ...]]]
+
+    job_type = Case
+    seen_type = Outcome
+    faults = (REJECTS, ACCEPTS)
+
+    def __init_subclass__(cls) -> None:
+        cls.checks = (RIGHT, *cls.mutants)
+
+    def find(self, module: Any, file: str) -> Callable[..., Any]:
+        return the_function(module, self.function, file)
+
+    def cases(self, rng: random.Random) -> Sequence[Case]:
+        folder = chapters_dir() / self.first_part / "solutions"
+        right = [Case(RIGHT, f"solutions/{file.name}", False) for file in sorted(folder.glob("*.py"))]
+        faulty = [
+            Case(check, f"wrong/{name}.py", True) for check, names in self.mutants.items() for name in names
+        ]
+        rng.shuffle(faulty)
+        return [*right, *faulty]
+
+    def play(self, reader: Reader, job: Case) -> Outcome:
+        path = chapters_dir() / self.first_part / job.file
+        module = load(path)
+        cls = the_class(module, FrontendManager, path.name)
+        # The class is not to be known by its name.
+        anonymous = type("Frontend", (cls,), {"__module__": __name__})
+        ended: list[bool] = []
+
+        async def main() -> None:
+            result = reader.found(Bench(anonymous, module))
+            if inspect.isawaitable(result):
+                await result
+            ended.append(True)
+
+        try:
+            in_virtual_time(main)
+        except Exception as error:
+            if not ended:  # what comes behind the test's end is the class's
+                raised = reader.raised(error)
+                return Outcome(False, raised.text or describe(error), raised.line)
+        return Outcome(bool(ended))
+
+    def judge(self, case: Case, seen: Outcome) -> Iterator[Found]:
+        if case.fails and seen.passed:
+            yield Found(ACCEPTS)
+        elif not case.fails and not seen.passed:
+            yield Found(REJECTS, {"text": seen.text, "line": seen.line})
+
+    def check_of(self, case: Case, fault: str) -> str:
+        return case.check
+
+    def in_words(self, case: Case, say: Say) -> str:
+        if not case.fails:
+            return say("right")
+        return say("faulty", number=1 + self._place(case), of=len(self.mutants[case.check]))
+
+    def size(self, case: Case) -> tuple[int, ...]:
+        return (self._place(case),) if case.fails else ()
+
+    def _place(self, case: Case) -> int:
+        return self.mutants[case.check].index(case.file.rpartition("/")[2].removesuffix(".py"))
+
+
+class RoutingProof(ProofDrill):
+    """Chapter 5, exercise 5, second part."""
+
+    first_part = "05-http-service/exercises/exercise-5"
+    function = "test_routing"
+    mutants: ClassVar[Mapping[str, tuple[str, ...]]] = {
+        "misrouted": ("round_robin", "to_the_newest", "to_everybody"),
+        "kept-at-end": ("one_map_alone", "other_map_alone", "cleans_up_later"),
+        "kept-on-leave": ("aborts_and_keeps",),
+        "too-early": ("deleted_at_the_finished_reply",),
+        "others-suffer": ("empties_both_maps",),
+        "late-replies": ("no_guard", "late_replies_revive"),
+        "aborts": ("never_aborts", "aborts_all_that_end", "aborts_the_others"),
+    }
+
+
+class LifecycleProof(ProofDrill):
+    """Chapter 5, exercise 7, second part."""
+
+    first_part = "05-http-service/exercises/exercise-7"
+    function = "test_lifecycle"
+    mutants: ClassVar[Mapping[str, tuple[str, ...]]] = {
+        "end-streaming": (
+            "close_alone",
+            "finally_alone",
+            "only_event_map",
+            "delete_later",
+            "moved_maps",
+            "by_finalizer",
+        ),
+        "end-whole": ("whole_answers_forgotten", "streams_close_whole_answers_do_not"),
+        "finished-then-more": ("breaks_removed",),
+        "text": ("drops_the_last_piece", "delete_in_listen"),
+        "leave-streaming": (
+            "never_aborts",
+            "abort_later",
+            "drops_before_it_asks",
+            "exceptions_alone",
+            "own_list_of_aborted",
+            "aborts_twice",
+        ),
+        "leave-whole": ("blind_collect",),
+        "write-fails": ("cancel_alone",),
+        "send-fails": ("unsent_forgotten",),
+        "abort-meets-end": ("unguarded_del",),
+        "no-abort": ("aborts_everything",),
+        "late-replies": ("late_replies_kill", "late_replies_revive"),
+        "neighbours": ("clears_everything",),
+    }
