@@ -316,8 +316,6 @@ def _random_asks(rng: random.Random) -> list[Ask]:
     for _ in range(rng.randint(1, 5)):
         kinds = [*[("POST", PATH)] * 4, ("GET", PATH), ("POST", "/other"), ("DELETE", "/x")]
         method, path = rng.choice(kinds)
-            (*[("POST", PATH)] * 4, ("GET", PATH), ("POST", "/other"), ("DELETE", "/x"))
-        )
         asks.append(
             Ask(
                 rng.randint(10, 400),
