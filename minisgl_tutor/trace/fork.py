@@ -13,6 +13,7 @@ import msgspec
 from ..gaps import resolve
 from ..recording import Action, ArriveLine, Event, ForkLine, Recording, SubmitLine
 from .interventions import ON_MESSAGES, sort_of
+from .plan import ON_THE_WAY_US
 from .steps import Step
 
 
@@ -56,8 +57,8 @@ def forked(
     nth = sum(sort_of(earlier) == sort for earlier in steps[:number] if earlier.kind != "fork")
     line = ForkLine(step.t_us, *sort, nth, action, rid, us)
     lines = recording.lines
-    if action not in ON_MESSAGES:
-        lines = _aborting_later(lines, rid)
+    if action not in ON_MESSAGES and not _aborted(steps[:number], rid):
+        lines = _without_later_aborts(lines, rid, step.t_us)
     place = bisect_right(lines, line.t, key=lambda each: each.t)
     return Recording(recording.header, [*lines[:place], line, *lines[place:]])
 
@@ -74,12 +75,22 @@ def _without_aborts(line: Event) -> Event:
     return msgspec.structs.replace(line, aborts=[]) if isinstance(line, ArriveLine) else line
 
 
-def _aborting_later(lines: list[Event], rid: int) -> list[Event]:
-    """Without the times at which aborts of ``rid`` were recorded: it will be aborted for another reason."""
+def _aborted(steps: Sequence[Step], rid: int) -> bool:
+    """An abort of the request has been sent by then; when it arrives is no matter of the fork."""
+    clients = [step for step in steps if step.kind == "client" and step.content[0]["request"] == rid]
+    uids = {uid for step in clients for uid in step.uids}
+    messages = [each for step in steps if step.kind == "message" for each in step.content]
+    return any(each["type"] in ("AbortMsg", "AbortBackendMsg") and each["uid"] in uids for each in messages)
+
+
+def _without_later_aborts(lines: list[Event], rid: int, t_us: int) -> list[Event]:
+    """Without the times at which aborts of ``rid`` were recorded whose cause came behind ``t_us``: it will be
+    aborted for another reason.
+    """
     uids = {line.uid for line in lines if isinstance(line, SubmitLine) and line.rid == rid}
     return [
         msgspec.structs.replace(line, aborts=[uid for uid in line.aborts if uid not in uids])
-        if isinstance(line, ArriveLine) and not uids.isdisjoint(line.aborts)
+        if isinstance(line, ArriveLine) and line.t - ON_THE_WAY_US > t_us and not uids.isdisjoint(line.aborts)
         else line
         for line in lines
     ]

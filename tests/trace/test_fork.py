@@ -13,7 +13,7 @@ from minisgl_tutor.tokenizer.load import load_tokenizer
 from minisgl_tutor.trace.fork import CannotFork, first_difference, forked, under_gaps
 from minisgl_tutor.trace.interventions import sort_of
 from minisgl_tutor.trace.play import play
-from minisgl_tutor.trace.scenes import scenes_of
+from minisgl_tutor.trace.scenes import scene_of_gap, scenes_of
 
 ON_REQUESTS = ("disconnect", "slow", "abort")
 ON_MESSAGES = ("drop", "delay", "reorder")
@@ -173,3 +173,14 @@ def test_a_recording_as_if_it_had_been_taken_under_other_gaps_plays_as_it_does_u
     assert bytes_of(perform(other, gaps=other.header.gaps).steps) == bytes_of(
         perform(recording, gaps=other.header.gaps).steps
     )
+
+
+@pytest.mark.parametrize("back", [1, 2, 3])
+def test_an_abort_that_is_under_way_comes_when_it_did(back):
+    """The scene's abort follows from its stop string, not from a client that leaves."""
+    recording = under_gaps(read_recording(scene_of_gap("leaked-stop")), [])
+    perform = partial(play, tokenizer=load_tokenizer(model_dir()))
+    steps = perform(recording).steps
+    number = len(steps) - back
+    result = perform(forked(recording, steps, number, "disconnect", rid=0))
+    assert moves([step for step in result.steps if step.kind != "fork"]) == moves(steps)
