@@ -86,18 +86,22 @@ def printing(json: bool, pager: bool) -> Iterator[Printer]:
         return
     from rich.console import Console
 
-    class PagedConsole(Console):
-        """Leaves it to its caller what a pager that was quit means."""
+    class ReadersConsole(Console):
+        """Tells its caller that the reader has gone, instead of ending the program wherever it is."""
 
         def on_broken_pipe(self) -> None:
             raise BrokenPipeError
 
     with paged(pager) as out:
-        if out is sys.stdout:
-            yield TextPrinter(Console(highlight=False))
-        else:
+        if out is not sys.stdout:
             width = shutil.get_terminal_size().columns
-            yield TextPrinter(PagedConsole(file=out, force_terminal=True, width=width, highlight=False))
+            yield TextPrinter(ReadersConsole(file=out, force_terminal=True, width=width, highlight=False))
+            return
+        console = ReadersConsole(highlight=False)
+        try:
+            yield TextPrinter(console)
+        except BrokenPipeError:
+            Console.on_broken_pipe(console)  # ends the program quietly
 
 
 def print_plays(

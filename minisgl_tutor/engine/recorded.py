@@ -79,7 +79,7 @@ class RecordedEngine:
         self.read_until_us = 0
         self.beyond: dict[int, int] = {}
         self._given: dict[int, int] = {}  # tokens, by uid
-        self._ends: dict[int, int] = {}  # how many of them were recorded, by the uid of a request that went on
+        self._ends: dict[int, int] = {}  # how many of them were recorded, where a request went on
         self._answers = answers
         self._steps = steps
         self._rid_of = rid_of

@@ -74,7 +74,7 @@ def refuse_processes() -> None:
         raise NotAllowed("starting a thread is not allowed in a check")
 
     sys.addaudithook(hook)
-    threading.Thread.start = start  # type: ignore[method-assign]
+    setattr(threading.Thread, "start", start)  # noqa: B010
 
 
 def note_sleeping(file: Path, blocked: list[Raised]) -> None:

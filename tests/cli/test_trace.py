@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -42,3 +45,14 @@ def test_one_sentence(
     (line,) = capsys.readouterr().err.splitlines()
     assert ended.value.code == 2
     assert line.startswith("Error: ") and words in line
+
+
+def test_a_reader_that_has_gone_ends_it_quietly() -> None:
+    reading, writing = os.pipe()
+    command = [sys.executable, "-m", "minisgl_tutor", "trace", "--chapter", "5", "--no-pager"]
+    process = subprocess.Popen(command, stdout=writing, stderr=subprocess.PIPE)
+    os.close(writing)
+    os.read(reading, 2000)
+    os.close(reading)
+    _, errors = process.communicate()
+    assert (process.returncode, errors) == (1, b"")

@@ -1,4 +1,4 @@
-"""It goes on with the pages of the cache: its row of the page table is written anew, and only then are its own free."""
+"""It goes on with the cache's pages: its row of the page table is written anew, then its own are free."""
 
 from __future__ import annotations
 
