@@ -1,0 +1,20 @@
+"""Aborts go ahead of the requests that came with them, their own among them.
+
+Fails: abort: overtakes
+"""
+
+from __future__ import annotations
+
+from minisgl_tutor.message import AbortBackendMsg, AbortMsg, ErrorReply, TokenizeMsg, UserMsg, UserReply
+from minisgl_tutor.tokenizer.server import TokenizeWorker
+
+MADE = ("server/frontend.py", "new_user")
+SENT = ("server/frontend.py", "send_one")
+RECEIVED = ("server/frontend.py", "listen")
+
+
+class MyTokenizeWorker(TokenizeWorker):
+    def _tokenize(
+        self, msgs: list[TokenizeMsg | AbortMsg]
+    ) -> tuple[list[UserMsg | AbortBackendMsg], list[UserReply | ErrorReply]]:
+        return super()._tokenize(sorted(msgs, key=lambda msg: isinstance(msg, TokenizeMsg)))
