@@ -13,6 +13,7 @@ from typing import Any
 
 import msgspec
 
+from ...gaps.reference_wire import ReferenceWire
 from ...message import BatchFrontendMsg, ErrorReply, UserReply
 from ...recording import Recording
 from ...server.frontend import FrontendManager
@@ -94,7 +95,7 @@ class EncoderDrill(Drill[Case, Case, Seen]):
         assert self._recorder is not None
 
     def find(self, module: ModuleType, file: str) -> type[FrontendManager]:
-        return the_class(module, FrontendManager, file, ("stream_chat_completions",))
+        return the_class(module, ReferenceWire, file, ("stream_chat_completions",))
 
     def cases(self, rng: random.Random) -> Sequence[Case]:
         fixed = [
@@ -200,14 +201,18 @@ def _contents(case: Case, index: int, came: list[Event]) -> Iterator[Fault]:
         due = f"cmpl-{case.earlier + index}", OBJECT, 0
         if head != due or type(head[2]) is not int:
             yield HEAD, at, {"due": ", ".join(map(str, due)), "got": ", ".join(map(str, head))}
-        if delta.pop("role", None) != (None if place else "assistant"):
+        role = {} if place else {"role": "assistant"}
+        if {name: value for name, value in delta.items() if name == "role"} != role:
             yield ROLE, at, {"number": place + 1, "got": _cut(each.data)}
+        delta.pop("role", None)
         text = {"content": texts[place]} if not last and texts[place] else {}
         told = {"number": place + 1, "got": _cut(each.data)}
         if delta != text:
             yield CONTENT, at, {**told, "due": json.dumps(text, ensure_ascii=False)}
         if reason != ("stop" if last else None):
             yield REASON, at, {**told, "what": "last" if last else "text", "got": json.dumps(reason)}
+    for place, each in enumerate(came):
+        at = min(place, len(texts) - 1)
         if each.at_us - case.filed_us(at) > LATE_US:
             yield LATE, at, {"number": place + 1, "ms": (each.at_us - case.filed_us(at)) // 1000}
 

@@ -1,0 +1,33 @@
+"""The end mark comes a second after the reason: the client does not know that all is over.
+
+Fails: one-reply: late
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator
+from typing import Any
+
+from minisgl_tutor.gaps.reference_wire import ReferenceWire
+from minisgl_tutor.server.protocol import ResponseForm, to_json
+
+
+class MyFrontendManager(ReferenceWire):
+    async def stream_chat_completions(self, uid: int, form: ResponseForm) -> AsyncGenerator[bytes, None]:
+        first = True
+        async for ack in self.wait_for_ack(uid):
+            delta = {"role": "assistant"} if first else {}
+            first = False
+            if ack.incremental_output:
+                delta["content"] = ack.incremental_output
+            yield b"data: " + to_json(self.chunk(uid, delta, None)) + b"\n\n"
+            if ack.finished:
+                break
+        yield b"data: " + to_json(self.chunk(uid, {}, "stop")) + b"\n\n"
+        await asyncio.sleep(1)
+        yield b"data: [DONE]\n\n"
+
+    def chunk(self, uid: int, delta: dict[str, str], reason: str | None) -> dict[str, Any]:
+        choice = {"delta": delta, "index": 0, "finish_reason": reason}
+        return {"id": f"cmpl-{uid}", "object": "text_completion.chunk", "choices": [choice]}
