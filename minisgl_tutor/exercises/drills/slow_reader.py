@@ -131,8 +131,9 @@ def _aborts(index: int, seen: StageSeen) -> Iterator[Found]:
 def _ended(index: int, limit: int, seen: StageSeen, own: StageSeen, whole: StageSeen) -> Iterator[Found]:
     """What is wrong with how the request of a client that does not read was ended."""
     name = {"request": name_of(index), "limit": limit}
-    times, due_us = _aborted(seen, index), _aborted(own, index)[0]
-    client = seen.clients[index]
+    client, due_us = seen.clients[index], _aborted(own, index)[0]
+    # One that is sent because the client has given up is another matter.
+    times = [at_us for at_us in _aborted(seen, index) if client.end != "left" or at_us < client.end_us]
     if not times:
         yield Found(RUNS_ON, name, index, due_us)
     elif abs(times[0] - due_us) > SLACK * STEP_US:

@@ -207,11 +207,11 @@ def _faults(answer: Answer, replies: list[Shown], own: list[Shown], whole: list[
     due = "".join(reply.text for reply in own)
     end = own[-1]
     shown, written = "", ""
-    by_token = {reply.token: reply for reply in replies}
     for each in whole:
         written += each.text
-        reply = by_token.get(each.token)
-        shown += reply.text if reply is not None else ""
+        at_once = [reply for reply in replies if reply.token == each.token]
+        shown += "".join(reply.text for reply in at_once)
+        reply = at_once[-1] if at_once else None
         values = {"due": repr(due), "got": repr(shown), "token": each.token + 1}
         finished = reply is not None and reply.finished
         if each.token == end.token and not finished:
