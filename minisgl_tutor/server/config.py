@@ -44,7 +44,8 @@ class Limits:
     A request that has no token after ``first_token_timeout``, or no end after
     ``request_timeout``, is ended. So is a connection that has had no request for
     ``idle_timeout``, or that took nothing of what is sent for ``write_timeout``.
-    ``shutdown_timeout`` is what running requests get when the server is to stop. A
+    ``shutdown_timeout`` is what running requests get when the server is to stop, and
+    ``grace`` what connections then get to take what they are still to be told. A
     worker hangs if it gives no sign for ``hung_after``, or is in one round of its
     loop for ``stuck_after``.
     """
@@ -60,6 +61,7 @@ class Limits:
     shutdown_timeout: float = 20
     hung_after: float = 10
     stuck_after: float = 600
+    grace: float = 3
 
 
 @dataclass(frozen=True)
@@ -83,7 +85,8 @@ class ServerArgs:
     text. ``profile`` names a file for an account of what
     the scheduler does when, and ``torch_profile`` a directory for torch's trace of some
     steps. ``step_ms`` slows a step of the model
-    down to that many milliseconds. ``tp`` ranks share the model, each with a process, and
+    down to that many milliseconds. With ``debug_endpoints`` clients may ask who holds what.
+    ``tp`` ranks share the model, each with a process, and
     with ``device`` "cuda" a GPU, of its own; ``all_reduce`` "nccl" keeps to NCCL for all sums over them.
     """
 
@@ -121,6 +124,7 @@ class ServerArgs:
     profile: str | None = None
     torch_profile: str | None = None
     step_ms: int = 0
+    debug_endpoints: bool = False
     log_level: Literal["debug", "info", "warning", "error"] = "info"
 
     @property

@@ -103,7 +103,7 @@ def test_a_client_that_never_reads_does_not_hold_up_the_end(start_fake: Start) -
 
 
 def test_a_second_signal_ends_at_once_and_cleanly(start_fake: Start, until: Start) -> None:
-    server = start_fake("minisgl-tokenizer-0=deaf").wait_ready()
+    server = start_fake("minisgl-tokenizer-0=deaf", "grace=3600").wait_ready()
     with socket.create_connection(("127.0.0.1", port_of(server))) as client:
         # Half a request: the server would wait for the rest of it.
         client.sendall(b"POST /v1/completions HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\n")
