@@ -3,8 +3,8 @@
 
     .venv/bin/python scripts/check_clients.py [--into FOLDER]
 
-langchain-openai, litellm and llm come into a virtual environment of their own, which takes some minutes;
-with --into it stays, and a second run finds it. At the end the server must keep nothing of any request.
+They come into a virtual environment of their own, in the versions of scripts/clients/requirements.txt; with
+--into it stays, and a second run finds it. At the end the server must keep nothing of any request.
 """
 
 from __future__ import annotations
@@ -18,11 +18,14 @@ import sys
 import tempfile
 import time
 import urllib.request
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from subprocess import PIPE
 
-CLIENTS = ["openai==3.57.0", "langchain-openai==1.7.4", "litellm==1.110.2", "llm==0.36"]
 SCRIPTS = Path(__file__).parent / "clients"
 PATIENCE_S = 30
+LONGEST_S = 300
+"""What one client may take, its own start included."""
 
 
 def install(folder: Path) -> Path:
@@ -30,17 +33,28 @@ def install(folder: Path) -> Path:
     executables = folder / "bin"
     if not (executables / "litellm").exists():
         subprocess.run([sys.executable, "-m", "venv", folder], check=True)
-        subprocess.run([executables / "pip", "install", "--quiet", *CLIENTS], check=True)
+        wanted = ["--no-compile", "-r", SCRIPTS / "requirements.txt"]
+        subprocess.run([executables / "pip", "install", "--quiet", *wanted], check=True)
     return executables
 
 
-def ask_with_llm(executables: Path, url: str, home: Path) -> str:
-    """What the command `llm` prints."""
+def runs(command: Sequence[str | Path], environment: Mapping[str, str]) -> tuple[bool, str]:
+    """Whether a command came to a good end in time, and what it printed. What it complains of is shown."""
+    try:
+        ended = subprocess.run(command, env=environment, stdout=PIPE, text=True, timeout=LONGEST_S)
+    except subprocess.TimeoutExpired:
+        print(f"no end after {LONGEST_S} s: {' '.join(map(str, command))}", file=sys.stderr)
+        return False, ""
+    return ended.returncode == 0, ended.stdout
+
+
+def ask_with_llm(executables: Path, url: str, home: Path) -> tuple[bool, str]:
+    """Whether the command `llm` came to a good end, and what it printed."""
     model = {"model_id": "tutor", "model_name": "minisgl-tutor", "api_base": url}
     (home / "extra-openai-models.yaml").write_text(json.dumps([model]))
     command = [executables / "llm", "-m", "tutor", "What is a KV cache?"]
     environment = {**os.environ, "LLM_USER_PATH": str(home), "OPENAI_API_KEY": "none"}
-    return subprocess.run(command, env=environment, check=True, capture_output=True, text=True).stdout
+    return runs(command, environment)
 
 
 def kept(server: str) -> int:
@@ -60,14 +74,13 @@ def check(executables: Path, server: str, home: Path) -> list[str]:
     environment = {**os.environ, "LITELLM_LOCAL_MODEL_COST_MAP": "True"}  # it would ask the network
     wrong = []
     for script in sorted(SCRIPTS.glob("with_*.py")):
-        command = [executables / "python", script, url]
-        failed = subprocess.run(command, env=environment, check=False).returncode
-        print(f"{script.stem}: {'failed' if failed else 'ok'}", flush=True)
-        wrong += [script.stem] * bool(failed)
-    said = ask_with_llm(executables, url, home)
+        good, _ = runs([executables / "python", script, url], environment)
+        print(f"{script.stem}: {'ok' if good else 'failed'}", flush=True)
+        wrong += [f"{script.stem} failed: its complaint is above"] * (not good)
+    good, said = ask_with_llm(executables, url, home)
     print(f"llm: {said.strip()}")
-    if "attention" not in said:
-        wrong.append("llm")
+    if not good or "attention" not in said:
+        wrong.append("llm has no answer, or another than it should")
     if count := kept(server):
         wrong.append(f"the server keeps something of {count} requests")
     return wrong
@@ -80,16 +93,20 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as temporary:
         executables = install(given.into or Path(temporary) / "venv")
         command = [sys.executable, "-m", "minisgl_tutor", "serve", "--port", "0"]
-        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+        log = Path(temporary) / "log"
+        with log.open("w") as file:
+            process = subprocess.Popen(command, stdout=PIPE, stderr=file, text=True)
         try:
             assert process.stdout is not None
             found = re.search(r"http://[^\s,]+", process.stdout.readline())
             if found is None:
-                raise SystemExit("the server did not start")
+                raise SystemExit(f"the server did not start:\n{log.read_text()}")
             wrong = check(executables, found[0], Path(temporary))
         finally:
             process.terminate()
             process.wait()
+        if wrong:
+            print("the server's log:", log.read_text(), sep="\n")
     print("\n".join(wrong) or "every client was served")
     return 1 if wrong else 0
 
