@@ -37,6 +37,7 @@ from .children import Children, how_it_ended
 from .config import API_KEY_VARIABLE, Limits, ServerArgs
 from .files import allow_files
 from .frontend import FrontendManager
+from .http_protocol import HTTP_PROTOCOL
 from .ledger import Ledger
 from .memory import freeze_memory
 from .metrics import FRONTEND
@@ -257,6 +258,7 @@ class _Uvicorn(uvicorn.Server):
     def __init__(self, app: ASGIApp, limits: Limits) -> None:
         config = uvicorn.Config(
             app,
+            http=HTTP_PROTOCOL,
             log_config=None,
             access_log=False,
             ws="none",

@@ -23,7 +23,7 @@ def no_workers() -> dict[str, str]:
     return {}
 
 
-@router.get("/health", response_model=None)
+@router.api_route("/health", methods=["GET", "HEAD"], response_model=None)
 async def health(request: Request) -> Response:
     """200 if every request will be served; 503 and the reason if the server stops, or a worker is ill."""
     state: FrontendManager = request.app.state.frontend

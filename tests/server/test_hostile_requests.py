@@ -109,7 +109,7 @@ def test_a_wrong_body_is_answered_and_leaves_nothing(rig, sent: str, status: int
     [
         ("GET", "/v1/completions", 405),
         ("POST", "/health", 405),
-        ("HEAD", "/health", 405),
+        ("HEAD", "/v1/models", 405),
         ("GET", "/%ff/%00", 404),
     ],
 )
@@ -196,6 +196,10 @@ def test_a_client_that_leaves_before_its_body_is_whole_is_forgotten(rig) -> None
         assert client.answer == [] and state.held() == {}
 
     run(main)
+
+
+def test_whoever_looks_at_health_may_do_without_its_body(rig) -> None:
+    assert post(rig, b"", "HEAD", "/health")[1].status == 200
 
 
 def test_health_counts_the_requests_that_are_kept(rig) -> None:
