@@ -25,12 +25,23 @@ class StageJob(msgspec.Struct, frozen=True, tag=True):
 
 
 class ClientSeen(msgspec.Struct, frozen=True):
-    """What came of a client: ``end`` is how its side of the exchange was over, if it was."""
+    """What came of a client: ``end`` is how its side of the exchange was over, if it was. ``chunks`` says
+    when each piece of the body came, and how long it was.
+    """
 
     status: int | None
     body: bytes
     end: str
     end_us: int
+    chunks: list[tuple[int, int]] = []
+
+    @property
+    def pieces(self) -> Iterator[tuple[int, bytes]]:
+        """The body as it came."""
+        begin = 0
+        for at_us, length in self.chunks:
+            yield at_us, self.body[begin : begin + length]
+            begin += length
 
 
 class MessageSeen(msgspec.Struct, frozen=True):
@@ -72,7 +83,8 @@ def on_stage(recording: Recording, tokenizer: Tokenizer, classes: Sequence[type]
     for _, exchange in sorted(result.exchanges.items()):
         ends = [each for each in exchange.events if each.kind in ("completed", "truncated", "left")]
         end, end_us = (ends[-1].kind, ends[-1].at_us) if ends else ("waiting", 0)
-        seen.clients.append(ClientSeen(exchange.status, exchange.body, end, end_us))
+        chunks = [(each.at_us, len(each.data)) for each in exchange.events if each.kind == "chunk"]
+        seen.clients.append(ClientSeen(exchange.status, exchange.body, end, end_us, chunks))
     for step in result.steps:
         if step.kind == "message":
             seen.messages += [_message(step, each, client_of) for each in step.content]

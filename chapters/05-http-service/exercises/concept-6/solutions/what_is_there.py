@@ -1,0 +1,41 @@
+"""The stream is the server's own; the client decodes characters as they become complete."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
+from typing import Any
+
+from minisgl_tutor.server.frontend import FrontendManager
+from minisgl_tutor.server.protocol import ResponseForm
+
+
+class MyFrontendManager(FrontendManager):
+    async def stream_chat_completions(self, uid: int, form: ResponseForm) -> AsyncGenerator[bytes, None]:
+        async for data in super().stream_chat_completions(uid, form):
+            yield data
+
+
+async def measure(
+    reads: AsyncIterator[bytes], streamed: bool, clock: Callable[[], float], forwards: Callable[[], int]
+) -> dict[str, Any]:
+    import codecs
+
+    decoder = codecs.getincrementaldecoder("utf-8")()
+    begun = clock()
+    waiting, pieces, first = "", list[str](), None
+    async for data in reads:
+        waiting += decoder.decode(data)
+        while streamed and "\n\n" in waiting:
+            one, _, waiting = waiting.partition("\n\n")
+            if one == "data: [DONE]":
+                continue
+            content = json.loads(one[6:])["choices"][0]["delta"].get("content")
+            if content:
+                pieces.append(content)
+                first = clock() - begun if first is None else first
+    total = clock() - begun
+    if not streamed:
+        pieces.append(json.loads(waiting)["choices"][0]["message"]["content"])
+        first = total
+    return {"first": first, "total": total, "forwards": forwards(), "text": "".join(pieces)}
