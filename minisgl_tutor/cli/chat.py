@@ -41,7 +41,8 @@ def chat(
 
     In a conversation Ctrl+C stops an answer; /new forgets what was said; /exit ends.
     """
-    from .conversation import ChatError, Conversation
+    from .asking import AskError
+    from .conversation import Conversation
 
     try:
         with Conversation(url, system, max_tokens, temperature, api_key) as conversation:
@@ -49,13 +50,13 @@ def chat(
                 _answer(conversation, question)
             else:
                 _converse(conversation)
-    except ChatError as error:
+    except AskError as error:
         sys.stdout.flush()
         fail(str(error), status=1)
 
 
 def _converse(conversation: Conversation) -> None:
-    from .conversation import ChatError
+    from .asking import AskError
 
     model = conversation.model()
     terminal = sys.stdin.isatty()
@@ -82,7 +83,7 @@ def _converse(conversation: Conversation) -> None:
                 _answer(conversation, line)
             except KeyboardInterrupt:
                 print(" [stopped]")
-            except ChatError as error:
+            except AskError as error:
                 typer.echo(f"Error: {error}", err=True)
     if terminal:
         print()

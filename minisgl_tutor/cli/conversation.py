@@ -4,21 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Generator, Iterator
-from contextlib import contextmanager
 from types import TracebackType
 from typing import Any
 
-import httpx
+from .asking import AskError, check_answer, client_of, explained
 
-from .program import program
-
-LOOPBACK = {"127.0.0.1", "localhost", "::1"}
-CONNECT_TIMEOUT_S = 5.0
 SILENCE_TIMEOUT_S = 300.0
-
-
-class ChatError(RuntimeError):
-    """The server cannot be reached, or refuses. The message is one sentence for the user."""
 
 
 class Conversation:
@@ -34,8 +25,8 @@ class Conversation:
         self._opening = [] if system is None else [_message("system", system)]
         self._options = {"max_tokens": max_tokens, "temperature": temperature, "stream": True}
         self._said: list[dict[str, str]] = []
-        with _explained(self._url):
-            self._client = _client(self._url, api_key)
+        with explained(self._url, SILENCE_TIMEOUT_S):
+            self._client = client_of(self._url, api_key, SILENCE_TIMEOUT_S)
         self._model: str | None = None
         self.finish_reason: str | None = None
 
@@ -51,12 +42,12 @@ class Conversation:
         """The name of the server's model.
 
         Raises:
-            ChatError: there is no server, or not one that speaks this protocol.
+            AskError: there is no server, or not one that speaks this protocol.
         """
         if self._model is None:
-            with _explained(self._url):
+            with explained(self._url, SILENCE_TIMEOUT_S):
                 answer = self._client.get(f"{self._url}/v1/models")
-                _check(answer)
+                check_answer(answer)
                 self._model = str(answer.json()["data"][0]["id"])
         return self._model
 
@@ -64,7 +55,7 @@ class Conversation:
         """The pieces of the answer as they come. It is remembered up to where the caller stops.
 
         Raises:
-            ChatError: the answer did not come to its end; then it is not remembered, nor the question.
+            AskError: the answer did not come to its end; then it is not remembered, nor the question.
         """
         asked = _message("user", question)
         body = {"model": self.model(), "messages": [*self._opening, *self._said, asked], **self._options}
@@ -72,18 +63,18 @@ class Conversation:
         self.finish_reason = None
         try:
             with (
-                _explained(self._url),
+                explained(self._url, SILENCE_TIMEOUT_S),
                 self._client.stream("POST", f"{self._url}/v1/chat/completions", json=body) as answer,
             ):
-                _check(answer)
+                check_answer(answer)
                 for choice in _choices(answer.iter_lines()):
                     self.finish_reason = choice.get("finish_reason")
                     if piece := choice["delta"].get("content"):
                         pieces.append(piece)
                         yield piece
             if self.finish_reason is None:
-                raise ChatError("the answer broke off before its end")
-        except ChatError:
+                raise AskError("the answer broke off before its end")
+        except AskError:
             pieces.clear()
             raise
         finally:
@@ -100,16 +91,6 @@ def _message(role: str, content: str) -> dict[str, str]:
     return {"role": role, "content": content.encode(errors="replace").decode()}
 
 
-def _client(url: str, api_key: str | None) -> httpx.Client:
-    # A proxy from the environment would be asked for its own loopback address.
-    local = httpx.URL(url).host in LOOPBACK
-    return httpx.Client(
-        headers={"Authorization": f"Bearer {api_key}"} if api_key else {},
-        timeout=httpx.Timeout(SILENCE_TIMEOUT_S, connect=CONNECT_TIMEOUT_S),
-        trust_env=not local,
-    )
-
-
 def _choices(lines: Iterator[str]) -> Iterator[dict[str, Any]]:
     """The choices in a stream of events, up to the end mark."""
     for line in lines:
@@ -120,29 +101,5 @@ def _choices(lines: Iterator[str]) -> Iterator[dict[str, Any]]:
             return
         event = json.loads(data)
         if "error" in event:
-            raise ChatError(str(event["error"]["message"]))
+            raise AskError(str(event["error"]["message"]))
         yield from event["choices"]
-
-
-def _check(answer: httpx.Response) -> None:
-    if answer.status_code >= 400:
-        answer.read()
-        raise ChatError(f"the server refuses: {answer.json()['error']['message']}")
-
-
-@contextmanager
-def _explained(url: str) -> Iterator[None]:
-    try:
-        yield
-    except (httpx.ConnectError, httpx.ConnectTimeout):
-        raise ChatError(
-            f"no server answers at {url}; start one with `{program()} serve`, or give another --url"
-        ) from None
-    except (httpx.InvalidURL, httpx.UnsupportedProtocol):
-        raise ChatError(f"{url!r} is not an address such as http://127.0.0.1:1919") from None
-    except httpx.TimeoutException:
-        raise ChatError(f"the server at {url} has been silent for {SILENCE_TIMEOUT_S:g} s") from None
-    except httpx.HTTPError as error:
-        raise ChatError(f"the connection to {url} broke off ({error})") from None
-    except (ValueError, LookupError, TypeError, AttributeError):
-        raise ChatError(f"what answers at {url} does not speak the OpenAI protocol") from None

@@ -23,6 +23,7 @@ from .gaps import gaps
 from .help_with import diff, hint, reset, solution
 from .serve import serve
 from .start import start
+from .top import top
 from .trace import trace
 from .watch import watch
 
@@ -35,7 +36,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.command()(gaps)
-for command in (serve, chat, trace, exercises, start, check, watch, hint, diff, solution, reset, doctor):
+for command in (serve, chat, top, trace, exercises, start, check, watch, hint, diff, solution, reset, doctor):
     app.command()(command)
 app.add_typer(bench, name="bench")
 app.add_typer(dev, name="dev")

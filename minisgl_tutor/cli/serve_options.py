@@ -124,6 +124,15 @@ AllowOrigin = Annotated[
     ),
 ]
 
+DebugEndpoints = Annotated[
+    bool,
+    typer.Option(
+        "--debug-endpoints",
+        rich_help_panel=STUDY,
+        help="Offer GET /debug/held, which `top` shows: what each process holds for which request.",
+    ),
+]
+
 Record = Annotated[
     Path | None,
     typer.Option(

@@ -1,8 +1,8 @@
 """The parent process: runs the API server itself, watches the workers, ends everything together (C2.5).
 
 A stop, by SIGINT or SIGHUP, and the death of a worker take the same way out: the
-port closes, every open request gets an error, connections have ``GRACE_S`` seconds
-to take it, then the workers end. Before a SIGTERM takes that way, what runs has
+port closes, every open request gets an error, connections have ``grace``
+seconds to take it, then the workers end. Before a SIGTERM takes that way, what runs has
 ``shutdown_timeout`` to end by itself, while nothing new is taken. A second signal
 cuts all that short.
 """
@@ -31,10 +31,12 @@ from ..recording.recorder import RecordFile, RecordingApp, RecordTarget, message
 from .addresses import Addresses
 from .announce import progress, ready_line, record_line, usage
 from .api_server import create_app, fresh_stamp
+from .audit import Audit
 from .build import build_frontend
 from .bulk import BulkBodies
 from .children import Children, how_it_ended
 from .config import API_KEY_VARIABLE, Limits, ServerArgs
+from .debug import HELD_PATH, AuditedApp, HeldPage
 from .files import allow_files
 from .frontend import FrontendManager
 from .http_protocol import HTTP_PROTOCOL
@@ -43,12 +45,12 @@ from .memory import freeze_memory
 from .metrics import FRONTEND
 from .operations import Operations
 from .port import bind_port, listen, url_of
+from .pulse import by_request, in_sums
 from .signals import StopSignals
 from .watch import Pulses
 from .worker import Worker
 
 PARENT_NAME = FRONTEND
-GRACE_S = 3
 STOPPING = "the server is stopping"
 
 logger = logging.getLogger(__name__)
@@ -80,22 +82,26 @@ def run_api_server(
     with (
         StopSignals() as signals,
         bind_port(server_args.host, server_args.port) as sock,
-        Children(server_args.log_level) as children,
+        Children(server_args.log_level, by_request if server_args.debug_endpoints else in_sums) as children,
     ):
         addresses = Addresses.within(children.directory, server_args.num_tokenizer)
         start_subprocess(children, addresses)
         ledger = Ledger()
+        audit = Audit() if server_args.debug_endpoints else None
+        followed = [audit] if audit else []
+        outgoing = Observers(ledger, *followed)
+        incoming = Observers(ledger, *followed, message_log(record, "api"))
         state = build_frontend(
             server_args,
-            [ZmqAsyncPushQueue(address, "tokenizer", ledger) for address in addresses.tokenizers],
-            ZmqAsyncPullQueue(addresses.frontend, "frontend", Observers(ledger, message_log(record, "api"))),
+            [ZmqAsyncPushQueue(address, "tokenizer", outgoing) for address in addresses.tokenizers],
+            ZmqAsyncPullQueue(addresses.frontend, "frontend", incoming),
         )
         interrupt = _wait_ready(children, signals)
         if interrupt is not None:
             return 128 + interrupt
         url, model = url_of(sock), server_args.served_model
         pulses = Pulses(children.beats, server_args.limits)
-        operations = _build(server_args, state, ledger, pulses, record)
+        operations = _build(server_args, state, ledger, pulses, record, audit)
         lines, shell = [ready_line(url, model)], []
         if server_args.record is not None:
             lines.append(record_line(server_args.record))
@@ -120,15 +126,28 @@ def _wait_ready(children: Children, signals: StopSignals) -> signal.Signals | No
 
 
 def _build(
-    args: ServerArgs, state: FrontendManager, ledger: Ledger, pulses: Pulses, record: RecordTarget | None
+    args: ServerArgs,
+    state: FrontendManager,
+    ledger: Ledger,
+    pulses: Pulses,
+    record: RecordTarget | None,
+    audit: Audit | None,
 ) -> Operations:
     examine = BulkBodies(args.limits.max_prompt_chars).examine
     app = create_app(state, args.served_model, limits=args.limits, examine=examine)
-    if record is None:
-        return Operations(args, state, app, app, ledger, pulses)
-    recorded = RecordingApp(app, RecordFile(record))
-    app.state.stamp = recorded.stamp(fresh_stamp)
-    return Operations(args, state, app, recorded, ledger, pulses)
+    core: ASGIApp = app
+    if record is not None:
+        core = recorded = RecordingApp(app, RecordFile(record))
+        app.state.stamp = recorded.stamp(fresh_stamp)
+    if audit is None:
+        return Operations(args, state, app, core, ledger, pulses)
+    audited = AuditedApp(core, audit)
+    app.state.stamp = audited.stamp(app.state.stamp)
+    page = HeldPage(args.served_model, audit, state, pulses)
+    app.add_route(HELD_PATH, page.answer)
+    operations = Operations(args, state, app, audited, ledger, pulses)
+    operations.also_watched.append(page.watch)
+    return operations
 
 
 class ApiProcess:
@@ -202,6 +221,7 @@ class ApiProcess:
                 continue
             if self._draining or self._http.should_exit:
                 self._status = 128 + number
+                self._http.should_exit = True  # the workers' end is no death any more
                 self._children.kill()
                 serving.cancel()
             elif number == signal.SIGTERM:
@@ -263,7 +283,7 @@ class _Uvicorn(uvicorn.Server):
             access_log=False,
             ws="none",
             timeout_keep_alive=ceil(limits.idle_timeout),
-            timeout_graceful_shutdown=GRACE_S,
+            timeout_graceful_shutdown=ceil(limits.grace),
         )
         super().__init__(config)
         self.opened = asyncio.Event()

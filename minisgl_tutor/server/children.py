@@ -13,7 +13,7 @@ from typing import Any
 
 from .addresses import choose_directory, make_directory, remove_directory
 from .errors import StartError
-from .pulse import Pulse
+from .pulse import Pulse, Tell, in_sums
 from .signals import StopSignals
 from .worker import (
     FAILED,
@@ -35,12 +35,13 @@ class Children:
 
     Leaving the context ends the workers and removes the directory. Should this
     process be killed, each worker does both. So the directory is made only once
-    there is a worker.
+    there is a worker. ``tell`` says what their signs of life tell of single requests.
     """
 
-    def __init__(self, log_level: str) -> None:
+    def __init__(self, log_level: str, tell: Tell = in_sums) -> None:
         self.directory = choose_directory()
         self._log_level = log_level
+        self._tell = tell
         self._workers: list[Worker] = []
         self._reports: dict[Connection, Worker] = {}
         self._awaited: set[Worker] = set()
@@ -69,7 +70,7 @@ class Children:
         reports, pipe = Pipe(duplex=False)
         reporter = report_by(pipe)
         beats, beat_pipe = Pipe(duplex=False)
-        pulse = Pulse(beat_pipe)
+        pulse = Pulse(beat_pipe, self._tell)
         worker = Worker(name, target, args, reporter, pulse, self.directory, self._log_level)
         # The tracker that multiprocessing keeps unblocks signals when it starts, so it starts first.
         resource_tracker.ensure_running()

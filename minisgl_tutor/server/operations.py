@@ -35,7 +35,8 @@ class Operations:
     """The layers of one server, and what watches over them.
 
     ``app`` is the application, ``core`` what is to be called in its place, such as a
-    recorder of it. ``connections`` gives the open connections of clients.
+    recorder of it. ``connections`` gives the open connections of clients. ``also_watched``
+    is called at each look as well.
     """
 
     def __init__(
@@ -62,6 +63,7 @@ class Operations:
             )
         self.asgi = RequestLog(self.asgi, time.monotonic)
         self.connections: Callable[[], Collection[object]] = list
+        self.also_watched: list[Callable[[], None]] = []
         self._deadlines = Deadlines(state, ledger, limits)
         self._sweeper = ConnectionWatch(limits.idle_timeout, limits.write_timeout)
         self._pulses = pulses
@@ -90,5 +92,7 @@ class Operations:
                 self._deadlines.look()
                 self._sweeper.sweep(self.connections(), time.monotonic())
                 self._pulses.listen()
+                for look in self.also_watched:
+                    look()
             except Exception:
                 logger.exception("a look at limits and workers failed; the next one may not")

@@ -20,6 +20,7 @@ BEAT_EVERY_S = 1.0
 TRIES = 5
 
 Held = Mapping[int, Mapping[str, int]]
+Tell = Callable[[Held], Held]
 
 
 class Amount(msgspec.Struct, frozen=True, array_like=True):
@@ -30,15 +31,31 @@ class Amount(msgspec.Struct, frozen=True, array_like=True):
 
 
 class Beat(msgspec.Struct, frozen=True):
-    """A sign of life. ``round_s`` is how long the worker's loop has been at its present round."""
+    """A sign of life. ``round_s`` is how long the worker's loop has been at its present round.
+
+    ``requests`` is what is held for each, if that is told; ``taken`` the monotonic time of it all,
+    which is the same for all processes of a machine.
+    """
 
     round_s: float = 0.0
     held: dict[str, Amount] = {}
     gauges: dict[str, float] = {}
+    requests: dict[int, dict[str, int]] = {}
+    taken: float = 0.0
 
 
 def nothing_held() -> Held:
     return {}
+
+
+def in_sums(held: Held) -> Held:
+    """Nothing of a single request is told."""
+    return {}
+
+
+def by_request(held: Held) -> Held:
+    """What is held for each request is told, too."""
+    return held
 
 
 def no_gauges() -> dict[str, float]:
@@ -60,10 +77,11 @@ def amounts(held: Held) -> dict[str, Amount]:
 
 
 class Pulse:
-    """The worker's end of the pipe."""
+    """The worker's end of the pipe. ``tell`` says what of the requests is told besides the sums."""
 
-    def __init__(self, pipe: Connection) -> None:
+    def __init__(self, pipe: Connection, tell: Tell = in_sums) -> None:
         self._pipe = pipe
+        self._tell = tell
 
     def start(
         self,
@@ -78,7 +96,7 @@ class Pulse:
         def beat() -> None:
             with suppress(OSError):  # nobody listens any more
                 while True:
-                    self._pipe.send_bytes(msgspec.msgpack.encode(take(held, gauges, busy_since)))
+                    self._pipe.send_bytes(msgspec.msgpack.encode(take(held, gauges, busy_since, self._tell)))
                     time.sleep(BEAT_EVERY_S)
 
         threading.Thread(target=beat, name="pulse", daemon=True).start()
@@ -91,11 +109,14 @@ def take(
     held: Callable[[], Held],
     gauges: Callable[[], dict[str, float]],
     busy_since: Callable[[], float | None],
+    tell: Tell = in_sums,
 ) -> Beat:
     """One beat."""
-    since = busy_since()
-    round_s = 0.0 if since is None else time.monotonic() - since
-    return Beat(round_s, amounts(_look(held)), gauges())
+    since, now = busy_since(), time.monotonic()
+    round_s = 0.0 if since is None else now - since
+    kept = _look(held)
+    told = {uid: dict(parts) for uid, parts in tell(kept).items()}
+    return Beat(round_s, amounts(kept), gauges(), told, now)
 
 
 def _look(held: Callable[[], Held]) -> Held:

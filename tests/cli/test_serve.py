@@ -65,7 +65,7 @@ def test_every_option_reaches_the_server(launches: Launches, tmp_path: Path) -> 
         "--log-level error --shell --backlog-bytes 7 --max-body-bytes 1 --body-timeout 2 "
         "--max-prompt-chars 3 --max-waiting 0 --first-token-timeout 5 --request-timeout 6 --idle-timeout 7.5 "
         "--write-timeout 8 --shutdown-timeout 0 --hung-after 10 --stuck-after 11 "
-        "--api-key sk-1 --allow-origin http://a --allow-origin http://b"
+        "--debug-endpoints --api-key sk-1 --allow-origin http://a --allow-origin http://b"
     )
     serve(*options.split())
     assert launches.args == [
@@ -90,6 +90,7 @@ def test_every_option_reaches_the_server(launches: Launches, tmp_path: Path) -> 
             api_key="sk-1",
             allow_origins=("http://a", "http://b"),
             step_ms=2,
+            debug_endpoints=True,
             scheduler=SchedulerConfig(
                 prefill_budget=64, cache="naive", overlap=False, seed=11, admission="reserve"
             ),

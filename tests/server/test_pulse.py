@@ -9,7 +9,17 @@ import msgspec
 import pytest
 
 from minisgl_tutor.server.config import Limits
-from minisgl_tutor.server.pulse import Amount, Beat, Pulse, amounts, at_rest, no_gauges, take
+from minisgl_tutor.server.pulse import (
+    Amount,
+    Beat,
+    Pulse,
+    amounts,
+    at_rest,
+    by_request,
+    in_sums,
+    no_gauges,
+    take,
+)
 from minisgl_tutor.server.watch import OK, Pulses
 
 LIMITS = Limits(hung_after=10, stuck_after=60)
@@ -44,11 +54,13 @@ def test_a_loop_that_waits_is_in_no_round_and_one_that_works_says_for_how_long()
     assert take(dict, no_gauges, lambda: time.monotonic() - 5).round_s >= 5
 
 
-def test_a_worker_beats_until_nobody_listens() -> None:
+@pytest.mark.parametrize(("tell", "told"), [(in_sums, {}), (by_request, {3: {"slot": 1}})])
+def test_a_worker_beats_until_nobody_listens(tell, told) -> None:
     beats, pipe = Pipe(duplex=False)
-    Pulse(pipe).start(held=lambda: {3: {"slot": 1}}, gauges=lambda: {"slots": 4.0})
+    Pulse(pipe, tell).start(held=lambda: {3: {"slot": 1}}, gauges=lambda: {"slots": 4.0})
     beat = msgspec.msgpack.decode(beats.recv_bytes(), type=Beat)
-    assert beat == Beat(0.0, {"slot": Amount(1, 1)}, {"slots": 4.0})
+    assert beat == Beat(0.0, {"slot": Amount(1, 1)}, {"slots": 4.0}, told, beat.taken)
+    assert 0 < beat.taken <= time.monotonic()
     beats.close()  # the thread sees it at its next beat
 
 
