@@ -18,7 +18,7 @@ from .lifecycle.judge import FAULTS, WRONG_ANSWER
 from .lifecycle.observation import Job, Observation
 from .lifecycle.schedule import Client, Ending, Extra, Schedule, client, in_order, smaller
 
-INTERLEAVINGS = 40
+INTERLEAVINGS = 20
 
 
 class Case(msgspec.Struct, frozen=True):
@@ -94,6 +94,8 @@ def _fixed() -> Iterator[Case]:
     yield Case("by-turns", Schedule((two, two)))
     yield Case("by-turns", Schedule((Client(True, 3), Client(True, 3, start=1))))
     yield Case("by-turns", Schedule((Client(False, 3), Client(True, 4), Client(False, 2, start=1))))
+    yield Case("by-turns", Schedule((replace(two, pauses=(0, -1)), two)))
+    yield Case("by-turns", Schedule(tuple(Client(place % 3 > 0, 3, start=place // 2) for place in range(8))))
     yield Case("second-first", Schedule((Client(True, 5), Client(True, 2, start=1))))
     yield Case("second-first", Schedule((Client(False, 5), Client(False, 1, start=1))))
     yield Case("one-ends", Schedule((Client(True, 1), Client(True, 4))))
@@ -119,7 +121,7 @@ def _interleaved(rng: random.Random) -> Schedule:
     leaver = rng.randrange(15)
     clients = []
     for index in range(5):
-        pauses = tuple(rng.choice((0, 0, 1, 2)) for _ in range(rng.randint(1, 4)))
+        pauses = tuple(rng.choice((-1, 0, 0, 1, 2)) for _ in range(rng.randint(1, 4)))
         each = Client(rng.random() < 0.7, len(pauses), start=rng.randint(0, 3), pauses=pauses)
         if index == leaver:
             each = replace(client(each.stream, Ending.LEAVES_WAITING, rng.randint(0, 2)), start=each.start)

@@ -65,7 +65,7 @@ class Client(msgspec.Struct, frozen=True):
 
     ``ending`` happens when it has had ``after`` replies. It comes ``start``
     engine steps after the beginning. ``pauses``: how many steps bring nothing before
-    each of its replies; where there is none, none.
+    each of its replies, where there is none, none; -1: it comes in the batch before.
     """
 
     stream: bool

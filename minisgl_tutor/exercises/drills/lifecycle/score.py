@@ -144,8 +144,12 @@ class Scorer:
             return [*steps, [error]]
         for place in range(client.replies):
             last = place == client.replies - 1
-            steps += [[] for _ in range(client.pauses[place] if place < len(client.pauses) else 0)]
-            steps.append([_reply(place, client.replies if last else None)])
+            pause = client.pauses[place] if place < len(client.pauses) else 0
+            if pause < 0 and steps:
+                steps[-1].append(_reply(place, client.replies if last else None))
+            else:
+                steps += [[] for _ in range(pause)]
+                steps.append([_reply(place, client.replies if last else None)])
         if extra is Extra.ANOTHER_REPLY:
             steps[-1].append(_reply(client.replies, None))
         if extra is Extra.LATE_REPLIES and not client.leaves:
