@@ -29,6 +29,18 @@ from .watch import OK, Pulses
 PREFIX = "minisgl_tutor_"
 FRONTEND = "minisgl-api-server"
 REASONS = ("stop", "length", "abort", "error")
+REFUSALS = ("too_many", "stopping")
+LIMITS = ("first_token_timeout", "request_timeout")
+
+WORKER_GAUGES = {
+    "kv_cache_usage_perc": "Part of the K/V cache's pages that requests hold, 0 to 1.",
+    "kv_pages": "Pages of the K/V cache.",
+    "kv_pages_free": "Pages of the K/V cache that nothing is in.",
+    "kv_pages_cached": "Pages that the prefix cache alone keeps, and gives up when others need them.",
+    "slots": "Requests that can run at once.",
+    "slots_free": "Those of them that could begin now.",
+}
+"""What workers tell of themselves; they may tell more."""
 
 
 class Metrics:
@@ -54,32 +66,50 @@ class Metrics:
 
     def collect(self) -> Iterable[Metric]:
         ledger, conditions = self._ledger, self._pulses.conditions()
-        yield self._gauge("num_requests_running", "Requests that have had a token.", len(ledger.running))
-        yield self._gauge("num_requests_waiting", "Requests without a token.", len(ledger.waiting))
-        yield self._gauge("http_requests_inside", "POST requests being served.", self._admission.inside)
+        yield self._gauge(
+            "num_requests_running",
+            "Requests that are being answered: they have had a token.",
+            len(ledger.running),
+        )
+        yield self._gauge(
+            "num_requests_waiting", "Requests that wait for their first token.", len(ledger.waiting)
+        )
+        yield self._gauge(
+            "http_requests_inside",
+            "POST requests that came and have not ended; one may ask for several answers.",
+            self._admission.inside,
+        )
         yield self._gauge("http_connections", "Open connections of clients.", self._connections())
         yield self._counter("prompt_tokens", "Tokens of prompts, of finished requests.", ledger.prompt_tokens)
-        yield self._counter("generation_tokens", "Tokens generated.", ledger.generation_tokens)
-        yield self._counter("prefix_cache_queries", "Prompt tokens looked up.", ledger.prompt_tokens)
-        yield self._counter("prefix_cache_hits", "Those found in the prefix cache.", ledger.cached_tokens)
+        yield self._counter("generation_tokens", "Tokens of answers.", ledger.generation_tokens)
+        yield self._counter(
+            "prefix_cache_queries", "Prompt tokens looked up in the prefix cache.", ledger.prompt_tokens
+        )
+        yield self._counter(
+            "prefix_cache_hits", "Prompt tokens found in the prefix cache.", ledger.cached_tokens
+        )
         yield self._gauge(
             "prefix_cache_hit_rate",
             "Part of all prompt tokens that were found in the prefix cache.",
             ledger.cached_tokens / ledger.prompt_tokens if ledger.prompt_tokens else 0.0,
         )
-        yield self._histogram("time_to_first_token_seconds", "Until the first token.", ledger.first_token)
         yield self._histogram(
-            "inter_token_latency_seconds", "From a token to the next.", ledger.between_tokens
+            "time_to_first_token_seconds", "From a request to its first token.", ledger.first_token
+        )
+        yield self._histogram(
+            "inter_token_latency_seconds", "From a token of an answer to the next.", ledger.between_tokens
         )
         yield self._histogram(
             "e2e_request_latency_seconds", "Of whole requests, but for those cut short.", ledger.whole_request
         )
-        yield self._counters("request_success", "Ended requests.", "finished_reason", self._ended())
-        yield self._counters("requests_refused", "Turned away.", "reason", self._admission.refused)
-        yield self._counters("requests_expired", "Ended by a limit.", "limit", self._deadlines.expired)
+        yield self._counters("request_success", "Requests that ended.", "finished_reason", self._ended())
+        refused = {reason: self._admission.refused[reason] for reason in REFUSALS}
+        yield self._counters("requests_refused", "Requests that were turned away.", "reason", refused)
+        expired = {limit: self._deadlines.expired[limit] for limit in LIMITS}
+        yield self._counters("requests_expired", "Requests that a time limit ended.", "limit", expired)
         yield self._worker_gauge(
             "worker_up",
-            "1 if a worker is as it should be.",
+            "1 if a worker is as it should be, else 0; /health says what is wrong.",
             {name: float(condition == OK) for name, condition in conditions.items()},
         )
         yield from self._held()
@@ -96,7 +126,11 @@ class Metrics:
         requests = GaugeMetricFamily(
             f"{PREFIX}held_requests", "Requests that a component keeps something for.", labels=labels
         )
-        total = GaugeMetricFamily(f"{PREFIX}held_amount", "How much that is in all.", labels=labels)
+        total = GaugeMetricFamily(
+            f"{PREFIX}held_amount",
+            "How much a component keeps for all of them: replies, pages and so on.",
+            labels=labels,
+        )
         for component, held in by_component.items():
             for name in sorted({*_known(component), *held}):
                 amount = held.get(name, Amount(0, 0))
@@ -109,7 +143,7 @@ class Metrics:
         beats = self._pulses.beats
         for name in sorted({name for beat in beats.values() for name in beat.gauges}):
             values = {worker: beat.gauges[name] for worker, beat in beats.items() if name in beat.gauges}
-            yield self._worker_gauge(name, f"{name.replace('_', ' ')}, as the worker says.", values)
+            yield self._worker_gauge(name, WORKER_GAUGES.get(name, "As the worker says."), values)
 
     def _gauge(self, name: str, what: str, value: float) -> Metric:
         family = GaugeMetricFamily(PREFIX + name, what, labels=["model_name"])

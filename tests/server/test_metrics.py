@@ -91,6 +91,10 @@ def test_the_page_has_the_fields_names_and_the_right_values(rig) -> None:
             ("e2e_request_latency_seconds_sum", ""): 0.5,
             ("request_success_total", "stop"): 1,
             ("request_success_total", "abort"): 0,
+            ("requests_refused_total", "too_many"): 0,
+            ("requests_refused_total", "stopping"): 0,
+            ("requests_expired_total", "first_token_timeout"): 0,
+            ("requests_expired_total", "request_timeout"): 0,
             ("worker_up", "minisgl-TP0-scheduler"): 1,
         }
         assert {key: got[f"minisgl_tutor_{key[0]}", key[1]] for key in expected} == pytest.approx(expected)
