@@ -42,14 +42,66 @@ OTHERS += ["[" * 99 + "]" * 99, "[" * 20_000 + "]" * 20_000]
 VALUES = [*NUMBERS, *STRINGS, *OTHERS]
 BODIES = [b"", b"\xff\xfe", b"null", b"[]", b'"x"', b"{", b"[" * 100_000, b" " * 10**6]
 HEADERS = ["X: " + "a" * 100_000, "no colon", "Content-Length: -1", "\x00: b"]
-FIELDS = [
-    *("model", "prompt", "messages", "max_tokens", "max_completion_tokens", "stream", "stream_options"),
-    *("temperature", "top_k", "top_p", "ignore_eos", "seed", "n", "stop", "logprobs", "tools", "user"),
-    *("min_p", "presence_penalty", "frequency_penalty", "top_logprobs", "best_of", "echo", "metadata"),
-    *("logit_bias", "response_format", "__class__", r"\ud800"),
+
+# Of each field, what it may have, and what it just may not have. VALUES are for all of them.
+FIELDS: dict[str, list[str]] = {
+    "model": ['"m"'],
+    "prompt": [
+        '"A KV cache"',
+        '["A", "A KV cache"]',
+        "[1, 2]",
+        '["a", 1]',
+        '[""]',
+        '""',
+        '["a"' + ', "a"' * 128 + "]",
+    ],
+    "messages": ['[{"role": "system", "content": "Be short."}, {"role": "user", "content": "Hi"}]', '["a"]'],
+    "max_tokens": ["1", "9", "1000000", "0"],
+    "max_completion_tokens": ["1", "9", "1000000", "0"],
+    "stream": ["true", "false", '"yes"'],
+    "stream_options": ['{"include_usage": true}', '{"include_usage": 7}', '{"x": 1}'],
+    "temperature": ["0", "0.7", "100", "100.1", "1e-300", "5e-324"],
+    "top_k": ["-1", "0", "1", "40", "2147483647", "-2"],
+    "top_p": ["1", "0.5", "1e-300", "1.01"],
+    "min_p": ["0", "0.1", "1", "1.01"],
+    "seed": ["0", "-1", "9223372036854775807", "9223372036854775808"],
+    "n": ["1", "2", "5", "128", "129"],
+    "stop": [
+        '"e"',
+        '["e", "\\n"]',
+        '["' + "x" * 512 + '"]',
+        '["' + "x" * 513 + '"]',
+        '["a"' + ', "zz"' * 15 + "]",
+    ],
+    "presence_penalty": ["2", "-2", "-2.1"],
+    "frequency_penalty": ["2", "-2", "2.1"],
+    "logit_bias": ['{"5": 100, "6": -100}', '{"999999": 1}', '{"-1": 1}', '{"5": NaN}', '{"a": 1}'],
+    "logprobs": ["true", "0", "5", "20", "21"],
+    "top_logprobs": ["0", "20", "21"],
+    "ignore_eos": ["true", "1"],
+    "echo": ["false", "true"],
+    "best_of": ["1", "2"],
+    "suffix": ['""', '"x"'],
+    "tools": ["[]", "[{}]"],
+    "tool_choice": ['"none"', '"required"'],
+    "response_format": ['{"type": "text"}', '{"type": "json_object"}'],
+    "reasoning_effort": ['"none"', '"high"'],
+    "user": ['"u"'],
+    "metadata": ['{"a": "b"}'],
+    "guided_json": ["{}"],
+    "__class__": ["1"],
+    r"\ud800": ["1"],
+}
+PART = '{{"type": "text", "text": {}}}'
+PARTS = [
+    PART,
+    PART + ", " + PART,
+    '{{"type": "image_url", "image_url": {{"url": {}}}}}',
+    '{{"type": {}}}',
+    "{}",
 ]
 PATHS = ["/v1/chat/completions"] * 20 + ["/v1/completions"] * 9 + ["/v1/models", "/health", "/", "/%ff/%00"]
-TYPES = ["application/json"] * 30 + ["text/plain", "application/xml", "multipart/form-data", "\xff", ""]
+TYPES = ["application/json"] * 60 + ["text/plain", "application/xml", "multipart/form-data", "\xff", ""]
 
 
 class Fuzz:
@@ -65,36 +117,44 @@ class Fuzz:
         return self.random.choice(VALUES)
 
     def message(self) -> str:
-        role = self.value() if self.often(0.1) else '"user"'
-        content = self.value() if self.often(0.2) else '"What is a KV cache?"'
-        parts = self.often(0.05)
-        return f'{{"role": {role}, "content": {"[" + content + "]" if parts else content}}}'
+        role = self.value() if self.often(0.03) else '"user"'
+        content = self.value() if self.often(0.1) else '"What is a KV cache?"'
+        if self.often(0.1):
+            content = f"[{self.random.choice(PARTS).format(content, content)}]"
+        return f'{{"role": {role}, "content": {content}}}'
 
-    def body(self) -> bytes:
-        """A good body with some of its fields spoilt; now and then something else altogether."""
+    def field(self) -> tuple[str, str]:
+        """One of all fields, with something that it may have more often than not."""
+        name = self.random.choice(list(FIELDS))
+        return name, self.random.choice(FIELDS[name]) if self.often(0.7) else self.value()
+
+    def body(self, path: str) -> bytes:
+        """A good body for a path, with some of its fields spoilt; now and then something else altogether."""
         if self.often(0.05):
             return self.random.choice(BODIES)
-        messages = [self.message() for _ in range(self.random.choice([0, 1, 1, 1, 2, 3]))]
+        messages = [self.message() for _ in range(self.random.choice([0, 1, 1, 1, 1, 1, 2, 3]))]
         fields = {
             "model": '"m"',
             "messages": f"[{', '.join(messages)}]",
             "max_tokens": str(self.random.randrange(1, 12)),
             "stream": self.random.choice(["true", "false"]),
         }
-        if self.often(0.4):
-            fields["prompt"] = self.value() if self.often(0.3) else '"The prefix cache"'
-        for _ in range(self.random.choice([0, 0, 0, 0, 1, 1, 2, 5])):
-            fields[self.random.choice(FIELDS)] = self.value()
+        if path == "/v1/completions" or self.often(0.1):
+            fields["prompt"] = self.value() if self.often(0.1) else '"The prefix cache"'
+        if path == "/v1/completions" and self.often(0.95):
+            del fields["messages"]
+        fields |= dict(self.field() for _ in range(self.random.choice([0, 0, 0, 1, 1, 1, 2, 4])))
         text = ", ".join(f'"{name}": {value}' for name, value in fields.items()).encode()
         text = b"{" + text + b"}"
         return text[: self.random.randrange(len(text))] if self.often(0.05) else text
 
     def request(self, last: bool) -> bytes:
         """One request on the wire."""
-        body, method = self.body(), "POST"
+        path, method = self.random.choice(PATHS), "POST"
+        body = self.body(path)
         if self.often(0.1):
             method = self.random.choice(["GET", "HEAD", "OPTIONS", "PUT", "DELETE", "BREW", "\x00"])
-        head = [f"{method} {self.random.choice(PATHS)} HTTP/1.{int(self.often(0.95))}", "Host: x"]
+        head = [f"{method} {path} HTTP/1.{int(self.often(0.95))}", "Host: x"]
         head.append(f"Content-Type: {self.random.choice(TYPES)}")
         if last:
             head.append("Connection: close")
