@@ -1,0 +1,147 @@
+"""The texts of the chapters: what they cover, and that their links and commands lead somewhere.
+
+A chapter is looked at once its text is there, and then in both languages.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+from typer.main import get_command
+
+from minisgl_tutor.cli.main import app
+from minisgl_tutor.exercises.catalogue import resolve as resolve_exercise
+from minisgl_tutor.gaps import resolve as resolve_gaps
+from minisgl_tutor.resources import chapters_dir
+from minisgl_tutor.trace.claims import claim, read_claims
+from minisgl_tutor.trace.scenes import scenes_of
+
+CLAIMS = {number: each for family in read_claims().values() for number, each in family.items()}
+CHAPTERS = sorted({path.parent for path in chapters_dir().glob("[0-9][0-9]-*/README*.md")})
+TEXTS = [chapter / name for chapter in CHAPTERS for name in ("README.md", "README.zh.md")]
+
+COMMENT = re.compile(r"<!--(.*?)-->", re.DOTALL)
+NUMBER = re.compile(r"\b[CK]\d\.\d+\b")
+FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+INLINE = re.compile(r"`(minisgl-tutor [^`\n]+)`")
+LINK = re.compile(r"\]\(([^)\s]+)\)")
+HEADING = re.compile(r"^#+ (.+)$", re.MULTILINE)
+WITH_EXERCISE = {"start", "check", "watch", "hint", "diff", "solution", "reset"}
+
+each_chapter = pytest.mark.parametrize("chapter", CHAPTERS, ids=lambda path: path.name)
+each_text = pytest.mark.parametrize("text", TEXTS, ids=lambda path: f"{path.parent.name}/{path.name}")
+
+
+def claimed(text: Path) -> set[str]:
+    """The claims that the comments of a text name."""
+    return {each for comment in COMMENT.findall(text.read_text("utf-8")) for each in NUMBER.findall(comment)}
+
+
+def markers(text: Path) -> list[str]:
+    return re.findall(r"^<!-- ((?:code|trace): .+) -->$", text.read_text("utf-8"), re.MULTILINE)
+
+
+def commands(text: str) -> list[list[str]]:
+    """What follows ``minisgl-tutor`` on the lines of a text's fenced blocks, and between backticks."""
+    plain = [
+        line for language, body in FENCE.findall(text) if language != "text" for line in body.splitlines()
+    ]
+    lines = [line.removeprefix("$ ").removeprefix(".venv/bin/") for line in plain] + INLINE.findall(text)
+    return [shlex.split(line, comments=True)[1:] for line in lines if line.startswith("minisgl-tutor ")]
+
+
+def slug(heading: str) -> str:
+    """The anchor that GitHub gives a heading."""
+    return re.sub(r"[^\w\- ]", "", heading.replace("`", "").strip().lower()).replace(" ", "-")
+
+
+@each_text
+def test_every_concept_is_covered(text: Path) -> None:
+    """Those of chapter 2 are C2.x; those of chapter 5 are C5.x, and K5.x of its concepts."""
+    chapter = str(int(text.parent.name[:2]))
+    wanted = {number for number, each in CLAIMS.items() if each.kind == "concept" and number[1] == chapter}
+    assert not wanted - claimed(text)
+
+
+@each_text
+def test_no_claim_is_named_that_does_not_exist(text: Path) -> None:
+    assert not claimed(text) - set(CLAIMS)
+
+
+@each_chapter
+def test_both_languages_have_the_same_claims_and_excerpts(chapter: Path) -> None:
+    english, chinese = chapter / "README.md", chapter / "README.zh.md"
+    assert claimed(english) == claimed(chinese)
+    assert markers(english) == markers(chinese)
+
+
+@each_text
+def test_answers_are_folded(text: Path) -> None:
+    content = text.read_text("utf-8")
+    assert content.count("<details>") == content.count("<summary>") == content.count("</details>") > 0
+
+
+@each_text
+def test_links_lead_somewhere(text: Path) -> None:
+    content = FENCE.sub("", text.read_text("utf-8"))
+    for link in LINK.findall(content):
+        if link.startswith("https://"):
+            continue
+        file, _, anchor = link.partition("#")
+        target = (text.parent / file).resolve() if file else text
+        assert target.exists(), link
+        if anchor:
+            assert anchor in [slug(each) for each in HEADING.findall(target.read_text("utf-8"))], link
+
+
+@each_text
+def test_commands_can_be_typed(text: Path) -> None:
+    found = commands(text.read_text("utf-8"))
+    assert found
+    for words in found:
+        check(words)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "trace --chapter five",
+        "trace --chapter 5 --scene none",
+        "trace --gap none",
+        "trace --claim C9.1",
+        "trace --no-such-option",
+        "start exercise-99",
+        "no-such-command",
+    ],
+)
+def test_a_command_that_cannot_be_typed_is_found(line: str) -> None:
+    with pytest.raises((Exception, SystemExit)):
+        check(line.split())
+
+
+def check(words: list[str]) -> None:
+    """Parses a command line as the program does; what it names exists.
+
+    Raises:
+        Exception: it cannot be parsed, or names something that is not there.
+    """
+    command = get_command(app)
+    context = command.make_context("minisgl-tutor", list(words))
+    while hasattr(command, "resolve_command"):
+        name, command, words = command.resolve_command(context, list(words))
+        context = command.make_context(name, list(words), parent=context)
+    given = context.params
+    if given.get("chapter") is not None and context.info_name == "trace":
+        scenes_of(given["chapter"], given["scene"])
+    if given.get("gap"):
+        resolve_gaps(given["gap"])
+    if given.get("claim"):
+        claim(given["claim"])
+    if context.info_name in WITH_EXERCISE:
+        assert len(words) > 0
+        for exercise in words:
+            if not exercise.startswith("-"):
+                resolve_exercise(exercise)
