@@ -188,7 +188,12 @@ def _as_it_comes(index: int, seen: StageSeen) -> Iterator[Found]:
     for place, (t_us, due) in enumerate(zip(*_summed(replies), strict=True)):
         at_us = next((at for at, length in zip(*_summed(came), strict=True) if length >= due), LAST_US)
         if at_us > t_us + AT_ONCE_US:
-            values = {"request": name_of(index), "ms": at_us // 1000, "due": t_us // 1000, "place": place + 1}
+            values = {
+                "request": name_of(index),
+                "ms": at_us // 1000,
+                "due": t_us // 1000,
+                "number": place + 1,
+            }
             yield Found(LATER if place else FIRST, values, index, at_us)
             return
 
