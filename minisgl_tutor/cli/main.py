@@ -32,6 +32,7 @@ OWN_OPTIONS = {"--help", "-h", "--version", "--verbose", "--install-completion",
 app = typer.Typer(
     name="minisgl-tutor",
     no_args_is_help=True,
+    rich_markup_mode="markdown",  # else the lines of a paragraph break where they do in the source, too
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )

@@ -75,7 +75,9 @@ def serve(
     shell: Annotated[
         bool, typer.Option("--shell", help="Chat in this terminal; the end of the chat ends the server.")
     ] = False,
-    device: Annotated[str, typer.Option(rich_help_panel=MODEL, help="Where the model runs.")] = "cpu",
+    device: Annotated[
+        str, typer.Option(rich_help_panel=MODEL, help="Where the model runs: cpu, cuda, or cuda:N.")
+    ] = "cpu",
     tp: Annotated[
         int,
         typer.Option(

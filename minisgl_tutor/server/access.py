@@ -20,6 +20,9 @@ from .refusal import refusal
 OPEN_PATHS = frozenset({"/health"})
 """What is answered without the key: whoever watches over the server need not know it."""
 
+POLLED_PATHS = frozenset({"/health", "/metrics", "/debug/held"})
+"""What is asked again and again by whoever watches: that all was well is no news."""
+
 REQUEST_ID = "x-request-id"
 USABLE_ID = re.compile(r"[A-Za-z0-9._:/+=@-]{1,128}")
 
@@ -50,7 +53,7 @@ class ApiKey:
 class RequestLog:
     """Gives each request an id, or keeps that of its client, and writes a line once it is over.
 
-    ``clock`` counts seconds.
+    Those that found all well at ``POLLED_PATHS`` are told at the level debug only. ``clock`` counts seconds.
     """
 
     def __init__(self, app: ASGIApp, clock: Callable[[], float]) -> None:
@@ -69,10 +72,13 @@ class RequestLog:
             if not answer.client_gone:
                 raise
         finally:
-            logger.info(
+            path = scope["raw_path"].decode("latin-1")
+            polled = path in POLLED_PATHS and answer.outcome == "200"
+            logger.log(
+                logging.DEBUG if polled else logging.INFO,
                 "%s %s %s in %.3f s, %d bytes, from %s, request %s",
                 scope["method"],
-                scope["raw_path"].decode("latin-1"),
+                path,
                 answer.outcome,
                 self._clock() - begin,
                 answer.bytes,

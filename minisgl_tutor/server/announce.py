@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
 from rich.console import Console
@@ -35,17 +35,28 @@ def record_line(file: str) -> str:
     return f"Recording to {file}"
 
 
+def gaps_line(gaps: Sequence[str], program: str) -> str:
+    return f"With faults that were asked for: {', '.join(gaps)} (`{program} gaps` explains them)"
+
+
+def top_line(url: str, program: str) -> str:
+    return f"To see who holds what for which request:\n  {program} top {_where(url)}".rstrip()
+
+
 def usage(url: str, model: str, program: str) -> str:
     """Two commands that ask the server, to be pasted into another terminal.
 
     ``program`` is how the reader calls this program there.
     """
-    where = "" if url == DEFAULT_URL else f"--url {url} "
     return (
-        f'Ask it from another terminal:\n  {program} chat {where}"What is a KV cache?"\n'
+        f'Ask it from another terminal:\n  {program} chat {_where(url)}"What is a KV cache?"\n'
         "or with any other client:\n"
         f"  curl -N {url}/v1/chat/completions -H 'Content-Type: application/json' \\\n"
         f'    -d \'{{"model": "{model}", "stream": true, "max_tokens": 128, '
         '"messages": [{"role": "user", "content": "What is a KV cache?"}]}\'\n'
         "Ctrl+C stops it."
     )
+
+
+def _where(url: str) -> str:
+    return "" if url == DEFAULT_URL else f"--url {url} "

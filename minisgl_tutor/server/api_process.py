@@ -29,7 +29,7 @@ from ..links import Observers
 from ..links.zmq_queue import ZmqAsyncPullQueue, ZmqAsyncPushQueue
 from ..recording.recorder import RecordFile, RecordingApp, RecordTarget, message_log
 from .addresses import Addresses
-from .announce import progress, ready_line, record_line, usage
+from .announce import gaps_line, progress, ready_line, record_line, top_line, usage
 from .api_server import create_app, fresh_stamp
 from .audit import Audit
 from .build import build_frontend
@@ -105,6 +105,10 @@ def run_api_server(
         lines, shell = [ready_line(url, model)], []
         if server_args.record is not None:
             lines.append(record_line(server_args.record))
+        if server_args.gaps:
+            lines.append(gaps_line(server_args.gaps, program))
+        if server_args.debug_endpoints:
+            lines.append(top_line(url, program))
         if not run_shell:
             lines.append(usage(url, model, program))
         else:
@@ -231,10 +235,12 @@ class ApiProcess:
 
     async def _drain(self) -> None:
         """Lets what runs come to its end, for a while, and then stops."""
-        self._operations.admission.close(STOPPING)
+        admission, limit_s = self._operations.admission, self._operations.limits.shutdown_timeout
+        admission.close(STOPPING)
+        logger.info("stopping; requests that may end within %g s: %d", limit_s, admission.inside)
         with suppress(TimeoutError):
-            async with asyncio.timeout(self._operations.limits.shutdown_timeout):
-                await self._operations.admission.empty()
+            async with asyncio.timeout(limit_s):
+                await admission.empty()
         self._stop(STOPPING)
 
     def _on_death(self, sentinel: int, worker: Worker, serving: asyncio.Task[None]) -> None:
@@ -268,6 +274,8 @@ class ApiProcess:
 
     def _stop(self, reason: str) -> None:
         self._http.close_port()
+        if self._state.unanswered:
+            logger.warning("%s; requests cut short: %d", reason, len(self._state.unanswered))
         self._state.fail_all(reason)
         self._http.should_exit = True
 

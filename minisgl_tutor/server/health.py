@@ -34,7 +34,7 @@ async def health(request: Request) -> Response:
         failure = ErrorReply(uid=-1, message="; ".join(ill), status=503, code="not_healthy")
     told = {"workers": workers} if workers else {}
     if failure is not None:
-        return _json({**error_body(failure), **told}, failure.status)
+        return _json({"status": "unavailable", **error_body(failure), **told}, failure.status)
     return _json({"status": "ok", "requests": len(state.held()), **told}, 200)
 
 

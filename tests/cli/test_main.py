@@ -39,6 +39,14 @@ def test_help_names_the_commands_and_imports_nothing_heavy() -> None:
     assert shown.splitlines()[-1] == "imported:"
 
 
+def test_a_paragraph_of_help_flows_over_the_lines(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("COLUMNS", "300")
+    assert status_of("serve", "--help") == 0
+    assert "get an error event, and the exit status is 0. SIGTERM" in capsys.readouterr().out
+
+
 def test_options_alone_are_those_of_serve(capsys: pytest.CaptureFixture[str]) -> None:
     """``python -m minisgl_tutor --model X`` serves (C2.1)."""
     assert status_of("--port", "1000000") == 2

@@ -88,6 +88,17 @@ def test_one_line_a_request_and_none_a_chunk(caplog: pytest.LogCaptureFixture) -
     ]
 
 
+def test_a_poll_that_found_all_well_is_no_news(caplog: pytest.LogCaptureFixture) -> None:
+    async def ill(scope: Scope, receive: Receive, send: Send) -> None:
+        await send({"type": "http.response.start", "status": 503, "headers": []})
+        await send({"type": "http.response.body", "body": b""})
+
+    caplog.set_level(logging.DEBUG, "minisgl_tutor")
+    for app in (three_chunks, ill):
+        asked(logged(app), path="/health")
+    assert [record.levelno for record in caplog.records] == [logging.DEBUG, logging.INFO]
+
+
 def test_a_client_that_left_and_an_app_that_failed_have_a_line_too(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO, "minisgl_tutor")
 

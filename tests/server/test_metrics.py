@@ -139,6 +139,7 @@ def test_health_names_the_worker_that_is_silent_and_forgives_it(rig) -> None:
         page = await it.get("/health")
         assert page.status == 503
         said = json.loads(page.body)
+        assert said["status"] == "unavailable"
         assert said["error"]["message"] == "minisgl-TP0-scheduler has given no sign of life for 12 s"
         assert said["workers"]["minisgl-TP0-scheduler"] == "has given no sign of life for 12 s"
         assert (await it.metrics())["minisgl_tutor_worker_up", "minisgl-TP0-scheduler"] == 0
