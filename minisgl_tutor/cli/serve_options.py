@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -61,14 +62,31 @@ class LogLevel(StrEnum):
     error = "error"
 
 
-def _seconds(what: str) -> typer.models.OptionInfo:
+ORIGIN = re.compile(r"\*|null|[A-Za-z][A-Za-z0-9+.-]*://[^/?#\s]+")
+"""As a browser sends it: nothing else could ever be equal to it."""
+
+
+def _seconds(what: str, least: float = 0.1) -> typer.models.OptionInfo:
     option: typer.models.OptionInfo = typer.Option(
-        metavar="SECONDS", min=0.0, max=LONGEST_S, rich_help_panel=LIMITS, help=what
+        metavar="SECONDS", min=least, max=LONGEST_S, rich_help_panel=LIMITS, help=what
     )
     return option
 
 
+def _origins(given: list[str] | None) -> list[str] | None:
+    for origin in given or []:
+        if not ORIGIN.fullmatch(origin):
+            raise typer.BadParameter(
+                f"{origin!r} is no origin: it has a scheme, a host and perhaps a port, and no slash behind, "
+                "such as http://localhost:3000"
+            )
+    return given
+
+
 def _usable_key(key: str | None) -> str | None:
+    if key == "":
+        # As from a variable that is not set: a server that is open to all would come as a surprise.
+        raise typer.BadParameter("the key is empty; leave the option out if anyone may ask")
     if key and not (key.isascii() and key.isprintable() and " " not in key):
         # No header could carry it, so nobody could ask.
         raise typer.BadParameter("a key has ASCII letters, digits and signs alone, and no space")
@@ -100,7 +118,7 @@ RequestTimeout = Annotated[
 ]
 IdleTimeout = Annotated[float, _seconds("That a connection without a request is kept.")]
 WriteTimeout = Annotated[float, _seconds("That a client may take nothing of what is sent to it.")]
-ShutdownTimeout = Annotated[float, _seconds("For what runs to end by itself after a SIGTERM.")]
+ShutdownTimeout = Annotated[float, _seconds("For what runs to end by itself after a SIGTERM.", least=0.0)]
 HungAfter = Annotated[float, _seconds("Without a sign of life from a worker, after which /health says 503.")]
 StuckAfter = Annotated[float, _seconds("In one step of a worker, after which /health says 503.")]
 ApiKey = Annotated[
@@ -117,6 +135,7 @@ ApiKey = Annotated[
 AllowOrigin = Annotated[
     list[str] | None,
     typer.Option(
+        callback=_origins,
         metavar="ORIGIN",
         rich_help_panel=ACCESS,
         help="Web pages from there may ask, such as http://localhost:3000, or '*' for all. Repeatable.",
