@@ -34,7 +34,7 @@ NOT_LISTENING, LEAVES, REFUSED, NO_ANSWER, NOT_HTTP, HELD_UP, STATUS, ANSWER, LO
 
 HELD_UP_US = 100_000
 PATIENCE_S = 20.0
-AFTERWARDS_S = 5.0
+AFTERWARDS_S = 60.0
 PATH = "/generate"
 
 
@@ -145,7 +145,8 @@ class ServiceDrill(Drill[Case, Case, Seen]):
         curl = Ask(200, "How?", program="curl")
         return [
             case("one-client", Ask(10)),
-            case("stays", Ask(10), Ask(200, "How?"), Ask(5_000, "When?")),
+            case("stays", Ask(10), Ask(200, "How?"), Ask(3_600_000, "When?")),
+            case("stays", *(Ask(10 + 5 * at, f"Question {at}?") for at in range(40))),
             case("loaded-once", Ask(10), Ask(200)),
             case("two-programs", Ask(10), curl),
             case("two-programs", Ask(10, "什么是 KV Cache？"), Ask(200, "How?", program="curl", cut=70)),
@@ -180,7 +181,9 @@ class ServiceDrill(Drill[Case, Case, Seen]):
         return {LEAVES: "stays", LOADED: "loaded-once"}.get(fault, case.check)
 
     def in_words(self, case: Case, say: Say) -> str:
-        return say("sentence end").join(_in_words(index, ask, say) for index, ask in enumerate(case.asks))
+        asks = [_in_words(index, ask, say) for index, ask in enumerate(case.asks[:5])]
+        more = [say("more", count=len(case.asks) - 5)] if len(case.asks) > 5 else []
+        return say("sentence end").join([*asks, *more])
 
     def size(self, case: Case) -> tuple[int, ...]:
         return len(case.asks), sum(ask.ms for ask in case.asks)
