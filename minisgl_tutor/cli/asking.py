@@ -7,6 +7,7 @@ from contextlib import contextmanager
 
 import httpx
 
+from ..server.config import API_KEY_VARIABLE
 from .program import program
 
 LOOPBACK = {"127.0.0.1", "localhost", "::1"}
@@ -33,6 +34,8 @@ def check_answer(answer: httpx.Response) -> None:
     Raises:
         AskError: the server refuses.
     """
+    if answer.status_code == 401:
+        raise AskError(f"the server wants its key: give --api-key, or better put it into {API_KEY_VARIABLE}")
     if answer.status_code >= 400:
         answer.read()
         raise AskError(f"the server refuses: {answer.json()['error']['message']}")

@@ -63,7 +63,7 @@ def _go_on(client: httpx.Client, url: str) -> None:
     from .top_view import drawn
 
     console = Console(highlight=False)
-    if not console.is_terminal:
+    if not console.is_terminal or console.is_dumb_terminal:
         while True:
             _print(_ask(client, url))
             print(flush=True)

@@ -19,7 +19,7 @@ from ..message import AbortMsg, ErrorReply, Message, TokenizeMsg, UserReply
 from ..message.codec import Single
 
 RESIDUE_AFTER_S = 1.0
-LONGEST_LIST = 1000
+LONGEST_LIST = 200
 """Requests in one report; residue comes first."""
 
 State = Literal["waiting", "running", "answered", "ended"]
@@ -114,7 +114,7 @@ class Audit:
         self._clock = clock
         self._lives: dict[int, _Life] = {}
         self._looks: dict[str, Look] = {}
-        self._since: dict[tuple[str, int, str], float] = {}
+        self._since: dict[str, dict[int, dict[str, float]]] = {}
 
     def sent(self, link: str, msg: Message) -> None:
         if isinstance(msg, TokenizeMsg):
@@ -144,47 +144,51 @@ class Audit:
 
     def look(self, looks: Mapping[str, Look]) -> None:
         """Takes in what each component held, by its name. To be called once a second or so."""
-        since: dict[tuple[str, int, str], float] = {}
+        since: dict[str, dict[int, dict[str, float]]] = {}
         held: set[int] = set()
         for component, look in looks.items():
             held |= look.held.keys()
+            before, now = self._since.get(component, {}), since.setdefault(component, {})
             for uid, kept in look.held.items():
-                if uid not in self._lives:  # it had ended and was forgotten: something came after the end
-                    self._lives[uid] = _Life(begun=None, ended=look.taken)
-                for what in kept:
-                    key = component, uid, what
-                    since[key] = self._since.get(key, look.taken)
+                known = before.get(uid, {})
+                if known.keys() != kept.keys():
+                    known = {what: known.get(what, look.taken) for what in kept}
+                now[uid] = known
+        for uid in held - self._lives.keys():  # forgotten after its end: something came later still
+            self._lives[uid] = _Life(begun=None, ended=self._clock())
         self._since, self._looks = since, dict(looks)
         self._forget(held)
 
     def report(self, model: str) -> Report:
         """Who held what when it was last looked."""
         now = self._clock()
-        by_uid: dict[int, list[Holding]] = {}
+        held: set[int] = set()
         residue: set[int] = set()
-        for component, look in self._looks.items():
-            for uid, kept in look.held.items():
-                holdings = by_uid.setdefault(uid, [])
-                for what, amount in kept.items():
-                    since = self._since[component, uid, what]
-                    holdings.append(Holding(component, what, amount, _span(since, now)))
+        for look in self._looks.values():
+            held |= look.held.keys()
+            for uid in look.held:
                 ended = self._lives[uid].ended
                 if ended is not None and look.taken - ended > RESIDUE_AFTER_S:
                     residue.add(uid)
-        shown = [*sorted(residue), *sorted(by_uid.keys() - residue)][:LONGEST_LIST]
+        shown = [*sorted(residue), *sorted(held - residue)][:LONGEST_LIST]
         return Report(
             model,
-            len(by_uid),
+            len(held),
             len(residue),
             [
                 ComponentHeld(name, len(look.held), _span(look.taken, now), round(look.step_s, 3))
                 for name, look in self._looks.items()
             ],
-            [self._request(uid, uid in residue, by_uid[uid], now) for uid in shown],
+            [self._request(uid, uid in residue, now) for uid in shown],
         )
 
-    def _request(self, uid: int, residue: bool, held: list[Holding], now: float) -> RequestHeld:
+    def _request(self, uid: int, residue: bool, now: float) -> RequestHeld:
         life = self._lives[uid]
+        held = [
+            Holding(component, what, amount, _span(self._since[component][uid][what], now))
+            for component, look in self._looks.items()
+            for what, amount in look.held.get(uid, {}).items()
+        ]
         age_s = None if life.begun is None else _span(life.begun, now)
         ended_s = None if life.ended is None else _span(life.ended, now)
         return RequestHeld(uid, life.state, age_s, ended_s, residue, held)

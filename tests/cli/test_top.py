@@ -91,7 +91,8 @@ def test_residue_is_told_by_a_word_and_by_the_exit_status(server: Server, capsys
     ("status", "body", "says"),
     [
         (404, b"{}", "start it with `"),
-        (401, b'{"error": {"message": "it needs its key"}}', "the server refuses: it needs its key"),
+        (401, b"{}", "give --api-key"),
+        (429, b'{"error": {"message": "too much"}}', "the server refuses: too much"),
         (200, b'{"model": 3}', "is not a server of this version"),
         (500, b"oops", "does not speak"),
     ],
