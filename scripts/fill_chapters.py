@@ -46,8 +46,8 @@ class MarkerError(ValueError):
 
 
 def texts() -> list[Path]:
-    """Every chapter, in every language."""
-    return sorted(chapters_dir().glob("[0-9][0-9]-*/README*.md"))
+    """Every page of every chapter, in every language."""
+    return sorted(chapters_dir().glob("[0-9][0-9]-*/*.md"))
 
 
 def filled(text: str) -> str:

@@ -28,17 +28,23 @@ Lang = Annotated[
 ]
 
 
+def language_of(lang: str | None) -> Language:
+    """The language of ``--lang``, else of the environment; ends the program if it is neither of the two."""
+    from ..exercises.language import LANGUAGES, language
+
+    if lang is not None and lang not in LANGUAGES:
+        fail(f"--lang takes {' or '.join(LANGUAGES)}, not {lang!r}")
+    return language({"LANG": lang} if lang else os.environ)
+
+
 class Desk:
     """``say`` says what belongs to no exercise; an exercise's own teller says the rest."""
 
     def __init__(self, lang: str | None) -> None:
-        from ..exercises.language import LANGUAGES, language
         from ..exercises.sentences import GENERAL, Teller
         from ..exercises.workspace import Workspace
 
-        if lang is not None and lang not in LANGUAGES:
-            fail(f"--lang takes {' or '.join(LANGUAGES)}, not {lang!r}")
-        self.language: Language = language({"LANG": lang} if lang else os.environ)
+        self.language: Language = language_of(lang)
         self.say: Teller = Teller(GENERAL[self.language])
         self.workspace = Workspace.find(Path.cwd())
 

@@ -21,6 +21,7 @@ from .doctor import doctor
 from .exercises import exercises
 from .gaps import gaps
 from .help_with import diff, hint, reset, solution
+from .read import read
 from .serve import serve
 from .start import start
 from .top import top
@@ -36,6 +37,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+app.command()(read)
 app.command()(gaps)
 for command in (serve, chat, top, trace, exercises, start, check, watch, hint, diff, solution, reset, doctor):
     app.command()(command)

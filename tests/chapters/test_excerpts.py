@@ -9,7 +9,7 @@ import pytest
 
 from minisgl_tutor.resources import chapters_dir
 
-TEXTS = sorted(chapters_dir().glob("[0-9][0-9]-*/README*.md"))
+TEXTS = sorted(chapters_dir().glob("[0-9][0-9]-*/*.md"))
 CODE = "<!-- code: minisgl_tutor/message/codec.py unwrap -->\n"
 TRACE = "<!-- trace: chapter 5 scene normal-end steps 1 -->\n"
 

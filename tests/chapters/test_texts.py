@@ -1,6 +1,6 @@
 """The texts of the chapters: what they cover, and that their links and commands lead somewhere.
 
-A chapter is looked at once its text is there, and then in both languages.
+A chapter is looked at once its first page is there, and then in both languages.
 """
 
 from __future__ import annotations
@@ -20,8 +20,12 @@ from minisgl_tutor.trace.claims import claim, read_claims
 from minisgl_tutor.trace.scenes import scenes_of
 
 CLAIMS = {number: each for family in read_claims().values() for number, each in family.items()}
-CHAPTERS = sorted({path.parent for path in chapters_dir().glob("[0-9][0-9]-*/README*.md")})
-TEXTS = [chapter / name for chapter in CHAPTERS for name in ("README.md", "README.zh.md")]
+CHAPTERS = sorted(path.parent for path in chapters_dir().glob("[0-9][0-9]-*/README.md"))
+ENGLISH = [
+    page for chapter in CHAPTERS for page in sorted(chapter.glob("*.md")) if not page.name.endswith(".zh.md")
+]
+PAIRS = [(page, page.with_suffix(".zh.md")) for page in ENGLISH]
+TEXTS = [page for pair in PAIRS for page in pair]
 
 COMMENT = re.compile(r"<!--(.*?)-->", re.DOTALL)
 NUMBER = re.compile(r"\b[CK]\d\.\d+\b")
@@ -32,6 +36,7 @@ HEADING = re.compile(r"^#+ (.+)$", re.MULTILINE)
 WITH_EXERCISE = {"start", "check", "watch", "hint", "diff", "solution", "reset"}
 
 each_chapter = pytest.mark.parametrize("chapter", CHAPTERS, ids=lambda path: path.name)
+each_pair = pytest.mark.parametrize(("english", "chinese"), PAIRS, ids=lambda path: path.name)
 each_text = pytest.mark.parametrize("text", TEXTS, ids=lambda path: f"{path.parent.name}/{path.name}")
 
 
@@ -58,12 +63,13 @@ def slug(heading: str) -> str:
     return re.sub(r"[^\w\- ]", "", heading.replace("`", "").strip().lower()).replace(" ", "-")
 
 
-@each_text
-def test_every_concept_is_covered(text: Path) -> None:
+@each_chapter
+def test_every_concept_is_covered(chapter: Path) -> None:
     """Those of chapter 2 are C2.x; those of chapter 5 are C5.x, and K5.x of its concepts."""
-    chapter = str(int(text.parent.name[:2]))
-    wanted = {number for number, each in CLAIMS.items() if each.kind == "concept" and number[1] == chapter}
-    assert not wanted - claimed(text)
+    mark = str(int(chapter.name[:2]))
+    wanted = {number for number, each in CLAIMS.items() if each.kind == "concept" and number[1] == mark}
+    covered = set().union(*(claimed(page) for page in ENGLISH if page.parent == chapter))
+    assert not wanted - covered
 
 
 @each_text
@@ -71,9 +77,8 @@ def test_no_claim_is_named_that_does_not_exist(text: Path) -> None:
     assert not claimed(text) - set(CLAIMS)
 
 
-@each_chapter
-def test_both_languages_have_the_same_claims_and_excerpts(chapter: Path) -> None:
-    english, chinese = chapter / "README.md", chapter / "README.zh.md"
+@each_pair
+def test_both_languages_have_the_same_claims_and_excerpts(english: Path, chinese: Path) -> None:
     assert claimed(english) == claimed(chinese)
     assert markers(english) == markers(chinese)
 

@@ -1,0 +1,128 @@
+"""The text of a chapter, as a terminal can show it."""
+
+from __future__ import annotations
+
+import io
+import re
+import unicodedata
+from collections.abc import Callable
+from itertools import pairwise
+from pathlib import Path
+from typing import Literal
+
+from rich.console import Console
+from rich.markdown import Markdown
+
+from ..resources import chapters_dir
+
+Language = Literal["en", "zh"]
+
+FIRST_PAGE = "README"
+ENDINGS: dict[Language, str] = {"en": ".md", "zh": ".zh.md"}
+AT_THE_END: dict[Language, str] = {
+    "en": "{summary}: number {number} at the end.",
+    "zh": "{summary}：见文末第 {number} 条。",
+}
+ANSWERS: dict[Language, str] = {"en": "Answers", "zh": "答案"}
+
+COMMENT = re.compile(r"^<!--.*?-->\n|<!--.*?-->", re.MULTILINE | re.DOTALL)
+NAVIGATION = re.compile(r"^\*\*\[(?:中文|English)\]\([^)]+\)\*\*.*\n", re.MULTILINE)
+DETAILS = re.compile(r"<details>\s*<summary>(.*?)</summary>(.*?)</details>", re.DOTALL)
+IMAGE = re.compile(r"!\[([^\]]*)\]\(([^)\s]+)\)")
+LINK_IN_CHAPTERS = re.compile(r"(?<!!)\[([^\]]+)\]\((?!https?:)[^)\s]+\)")
+FENCED = re.compile(r"(^```.*?^```$)", re.MULTILINE | re.DOTALL)
+
+BREAK = "\x1f"
+"""Stands where a line may be broken without a space. Has no width, and is not shown."""
+
+NEVER_FIRST = "，。、；：？！）》」』】”’…—%"
+NEVER_LAST = "（《「『【“‘"
+
+
+class ChapterNotFound(ValueError):
+    """There is no such chapter or page. The message names those that there are."""
+
+
+def chapter_file(number: int, language: Language, page: str = FIRST_PAGE) -> Path:
+    """The Markdown of a page of a chapter, by the file's name without its ending.
+
+    Raises:
+        ChapterNotFound: there is none.
+    """
+    chapters = {int(path.parent.name[:2]): path for path in _first_pages(language)}
+    if number not in chapters:
+        listed = ", ".join(map(str, sorted(chapters))) or "none yet"
+        raise ChapterNotFound(f"chapter {number} has no text; the chapters that have one are: {listed}")
+    first = chapters[number]
+    pages = {path.name.removesuffix(ENDINGS[language]) for path in first.parent.glob(f"*{ENDINGS[language]}")}
+    pages = {name for name in pages if "." not in name}
+    if page not in pages:
+        others = ", ".join(sorted(pages - {FIRST_PAGE})) or "none"
+        raise ChapterNotFound(
+            f"chapter {number} has no page {page!r}; its pages beside the first one are: {others}"
+        )
+    return first.with_name(page + ENDINGS[language])
+
+
+def _first_pages(language: Language) -> list[Path]:
+    return list(chapters_dir().glob(f"[0-9][0-9]-*/{FIRST_PAGE}{ENDINGS[language]}"))
+
+
+def rendered(file: Path, language: Language, width: int, styled: bool) -> str:
+    """A chapter in lines of at most ``width`` cells; ``styled`` with the codes that a terminal obeys."""
+    out = io.StringIO()
+    console = Console(file=out, width=width, force_terminal=styled, highlight=False)
+    text = outside_code(file.read_text("utf-8"), lambda prose: breakable(plain(prose, file.parent)))
+    console.print(Markdown(unfolded(text, language), code_theme="ansi_dark", hyperlinks=False))
+    lines = out.getvalue().replace(BREAK, "").splitlines()
+    return "\n".join(lines if styled else [line.rstrip() for line in lines]) + "\n"
+
+
+def outside_code(text: str, change: Callable[[str], str]) -> str:
+    """``text`` with all but its fenced blocks changed."""
+    return "".join(part if part.startswith("```") else change(part) for part in FENCED.split(text))
+
+
+def plain(prose: str, folder: Path) -> str:
+    """Without comments and links that lead nowhere from a terminal; an image is named by its file."""
+    prose = NAVIGATION.sub("", COMMENT.sub("", prose))
+    prose = IMAGE.sub(lambda image: f"*{image[1]}* (`{folder / image[2]}`)", prose)
+    return LINK_IN_CHAPTERS.sub(r"\1", prose)
+
+
+def unfolded(text: str, language: Language) -> str:
+    """With the answers that a browser would fold at the end, by numbers."""
+    answers: list[str] = []
+
+    def moved(found: re.Match[str]) -> str:
+        answers.append(found[2].strip())
+        return f"*{AT_THE_END[language].format(summary=found[1].strip(), number=len(answers))}*"
+
+    text = DETAILS.sub(moved, text)
+    if not answers:
+        return text
+    listed = [f"**{number}.** {answer}" for number, answer in enumerate(answers, 1)]
+    return "\n\n".join([text.rstrip(), f"## {ANSWERS[language]}", *listed]) + "\n"
+
+
+def breakable(prose: str) -> str:
+    """With a :data:`BREAK` wherever East Asian text may be broken, as it has no spaces."""
+    pieces = [prose[:1]]
+    for before, after in pairwise(prose):
+        pieces.append(BREAK + after if _may_break(before, after) else after)
+    return "".join(pieces)
+
+
+def _may_break(before: str, after: str) -> bool:
+    if before in NEVER_LAST or after in NEVER_FIRST:
+        return False
+    return (_is_wide(before) and _is_text(after)) or (_is_text(before) and _is_wide(after))
+
+
+def _is_wide(character: str) -> bool:
+    return unicodedata.east_asian_width(character) in "WF"
+
+
+def _is_text(character: str) -> bool:
+    """Not a space, and nothing that Markdown may look at; a backtick ends a word like any letter."""
+    return _is_wide(character) or character.isalnum() or character == "`"
