@@ -3,16 +3,21 @@
 A client may send further requests before its first answer is complete. uvicorn tells the last of
 them alone that the client left; here all of them hear of it. Java's clients offer to go on in
 another protocol; uvicorn's parser drops the body of such a request, here the offer is passed over,
-as HTTP has it. And headers without an end are not kept for ever.
+as HTTP has it. Headers without an end are not kept for ever, and what is no HTTP gets the envelope
+that all errors have.
 """
 
 from __future__ import annotations
 
 import asyncio
 import re
+from http import HTTPStatus
 from typing import Any
 
+from starlette.responses import Response
 from uvicorn.protocols.http.auto import AutoHTTPProtocol
+
+from .refusal import refusal
 
 MOST_AHEAD = 16
 """While no more requests than these wait behind one, what else comes is read: that the client left, too."""
@@ -21,13 +26,6 @@ MOST_HEAD_BYTES = 64 << 10
 """What a request may have besides its body, give or take what is read at once."""
 
 UPGRADE = re.compile(rb"\nupgrade[ \t]*:", re.IGNORECASE)
-TOO_MUCH = (
-    b"HTTP/1.1 431 Request Header Fields Too Large\r\nconnection: close\r\ncontent-type: application/json\r\n"
-)
-TOO_MUCH_BODY = (
-    b'{"error":{"message":"the headers are larger than 65,536 bytes","type":"invalid_request_error",'
-    b'"param":null,"code":"headers_too_large"}}'
-)
 
 try:
     from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
@@ -52,9 +50,21 @@ else:
             super().data_received(data)
             self._head_bytes = 0 if self._past_head else self._head_bytes + len(data)
             if self._head_bytes > MOST_HEAD_BYTES and not self.transport.is_closing():
-                length = b"content-length: %d\r\n\r\n" % len(TOO_MUCH_BODY)
-                self.transport.write(TOO_MUCH + length + TOO_MUCH_BODY)
-                self.transport.close()
+                message = f"the headers are larger than {MOST_HEAD_BYTES:,} bytes"
+                self._refuse(refusal(431, message, "headers_too_large"))
+
+        def send_400_response(self, msg: str) -> None:
+            self._refuse(refusal(400, "what came is no HTTP request", "invalid_http"))
+
+        def _refuse(self, answer: Response) -> None:
+            """Ends the connection, with an answer unless that would get into one that has begun."""
+            if not any(each.response_started and not each.response_complete for each in self._requests):
+                lines = [
+                    b"HTTP/1.1 %d %b" % (answer.status_code, HTTPStatus(answer.status_code).phrase.encode())
+                ]
+                lines += [name + b": " + value for name, value in answer.raw_headers]
+                self.transport.write(b"\r\n".join([*lines, b"connection: close", b"", bytes(answer.body)]))
+            self.transport.close()
 
         def on_headers_complete(self) -> None:
             super().on_headers_complete()

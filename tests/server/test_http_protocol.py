@@ -147,6 +147,25 @@ async def test_headers_without_an_end_are_refused() -> None:
     assert wire.sent.endswith(b"}") and app.bodies == []
 
 
+@pytest.mark.parametrize(
+    "sent", [b"\x16\x03\x01\x02", b"GET / HTTP/1.1\r\nno colon\r\n\r\n", b"GET \x1b HTTP/1.1\r\n"]
+)
+async def test_what_is_no_http_gets_the_envelope_of_all_errors(sent: bytes) -> None:
+    protocol, wire = connect(App())
+    protocol.data_received(sent)
+    assert wire.ended and wire.sent.startswith(b"HTTP/1.1 400 Bad Request\r\n")
+    assert json.loads(wire.sent.partition(b"\r\n\r\n")[2])["error"]["code"] == "invalid_http"
+
+
+async def test_a_refusal_does_not_get_into_an_answer_that_has_begun() -> None:
+    protocol, wire = connect(App(waits=True))
+    protocol.data_received(REQUEST)
+    await settle()
+    before = wire.sent
+    protocol.data_received(b"\x16\x03\x01\x02")
+    assert wire.ended and before.startswith(b"HTTP/1.1 200") and wire.sent == before
+
+
 async def test_so_are_headers_without_an_end_behind_a_body() -> None:
     protocol, wire = connect(App(waits=True))
     protocol.data_received(POST.partition(b"Content-Length")[0] + b"Transfer-Encoding: chunked\r\n\r\n0\r\n")
