@@ -20,7 +20,7 @@ ENGLISH: Mapping[str, str] = {
     "seed": "The random schedules came from seed {seed}; `--seed {seed}` plays the same ones again.",
     "printed": "Your file printed:",
     "times": "{line} ({count} times)",
-    "no-recording": "no recording can hold this schedule; it is played against the front end alone",
+    "no-recording": "no recording of a server can hold this case, so there is no trace of it",
     "not-traced": "a trace would not get to its end either",
     "not-looked-for": "the check was ended early, so there is no recording of it",
     # -- what should be, and what was seen, by what is wrong
