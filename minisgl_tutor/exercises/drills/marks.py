@@ -63,7 +63,16 @@ class MarksDrill(Drill[Case, Case, Seen]):
 
     job_type = Case
     seen_type = Seen
-    checks = ("alone", "by-turns", "held-back", "same-text", "parameters", "twenty", "at-random")
+    checks = (
+        "alone",
+        "by-turns",
+        "held-back",
+        "same-text",
+        "parameters",
+        "one-by-one",
+        "twenty",
+        "at-random",
+    )
     faults = (FOREIGN, CHANGED, SAME_MARK, HELD_UP, LOST, ORDER, NEVER_ENDS)
 
     def find(self, module: ModuleType, file: str) -> type:
@@ -77,6 +86,11 @@ class MarksDrill(Drill[Case, Case, Seen]):
             Case("held-back", (Ask(0, "Why?", 16, (500,)), Ask(10, "How?", 16, (20, 30)))),
             Case("same-text", (Ask(0, "Why?", 16, (20, 40)), Ask(1, "Why?", 16, (10, 30)))),
             Case("parameters", (Ask(0, "Why?", 3, (20,)), Ask(1, "Why?", 77, (10,)))),
+            # A mark made of an object's address comes again when that object is gone.
+            Case(
+                "one-by-one",
+                tuple(Ask(30 * at, f"Q{at}", 16, (30 * at + 10, 30 * at + 20)) for at in range(20)),
+            ),
             Case("twenty", tuple(Ask(at, f"Q{at}", 16, (100 - at, 200 + 3 * at % 7)) for at in range(20))),
         ]
         return [*fixed, *(_random_case(rng) for _ in range(12))]
@@ -108,7 +122,7 @@ class MarksDrill(Drill[Case, Case, Seen]):
         return len(case.asks), sum(len(ask.replies_ms) for ask in case.asks)
 
     def smaller(self, case: Case) -> Iterator[Case]:
-        if case.check in ("twenty", "at-random"):
+        if case.check in ("one-by-one", "twenty", "at-random"):
             for index in range(len(case.asks)):
                 if rest := case.asks[:index] + case.asks[index + 1 :]:
                     yield Case(case.check, rest)

@@ -29,7 +29,10 @@ HOST = "127.0.0.1:1919"
 
 
 class Case(msgspec.Struct, frozen=True):
-    """A request; ``names``: how its header names are spelt; ``cuts``: where a read ends, in bytes."""
+    """A request; ``names``: how its header names are spelt; ``cuts``: where a read ends, in bytes.
+
+    A ``compact`` body has no space between what it is made of, as several clients send it.
+    """
 
     check: str
     path: str
@@ -38,11 +41,12 @@ class Case(msgspec.Struct, frozen=True):
     names: str = "usual"
     cuts: tuple[int, ...] = ()
     headers: tuple[tuple[str, str], ...] = ()
+    compact: bool = False
 
     def bytes_(self) -> bytes:
-        body = json.dumps(
-            {"model": "m", "messages": self.messages, "stream": self.stream}, ensure_ascii=False
-        )
+        fields = {"model": "m", "messages": self.messages, "stream": self.stream}
+        separators = (",", ":") if self.compact else (", ", ": ")
+        body = json.dumps(fields, ensure_ascii=False, separators=separators)
         data = body.encode()
         headers = [("Host", HOST), ("Content-Type", "application/json"), *self.headers]
         headers.append(("Content-Length", str(len(data))))
@@ -91,8 +95,9 @@ class WireRequestDrill(Drill[Case, Case, Said]):
             Case("sample", chat, ask, True),
             Case("sample", "/v1/chat/completions?trace=1", ask, True),
             Case("several-turns", chat, turns, True),
+            Case("several-turns", chat, turns, True, compact=True),
             Case("chinese", chat, chinese, True),
-            Case("header-case", chat, ask, True, "lower", headers=(("X-Note", "a: b"),)),
+            Case("header-case", chat, ask, True, "lower", headers=(("X-Note", "A: b"),)),
             Case("header-case", chat, ask, True, "upper"),
             Case("two-reads", chat, ask, True, cuts=(30,)),
             Case("two-reads", chat, ask, True, cuts=(_where(Case("", chat, ask, True), b"{"),)),
@@ -203,4 +208,5 @@ def _random_case(rng: random.Random, messages: Sequence[dict[str, str]]) -> Case
     some = tuple(rng.choice(messages) for _ in range(rng.randint(1, 3)))
     cuts = tuple(rng.randrange(1, 400) for _ in range(rng.randint(0, 3)))
     names = rng.choice(("usual", "lower", "upper"))
-    return Case("at-random", "/v1/chat/completions", some, rng.random() < 0.5, names, cuts)
+    stream, compact = rng.random() < 0.5, rng.random() < 0.5
+    return Case("at-random", "/v1/chat/completions", some, stream, names, cuts, compact=compact)
