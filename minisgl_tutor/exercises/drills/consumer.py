@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import random
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
+from contextlib import aclosing, suppress
 from types import ModuleType
 
 import msgspec
@@ -13,7 +13,7 @@ import msgspec
 from ...server.frontend import FrontendManager
 from ..drill import NEVER_ENDS, Drill, Found, Reader, Say, in_virtual_time
 from ..reader_file import the_class
-from .front import PATIENCE_S, Front, reply
+from .front import PATIENCE_S, Counted, Front, reply
 
 LOST, ORDER, AFTER_THE_END, WAKES = "lost", "order", "after-the-end", "wakes"
 
@@ -53,24 +53,11 @@ class Feed(msgspec.Struct, frozen=True):
 
 
 class Taken(msgspec.Struct):
-    """What came out, whether the generator ended, and how often its event's ``wait`` came back."""
+    """What came out, whether the generator ended, and how often the consumer was resumed."""
 
     texts: list[str]
     ended: bool
     wakes: int
-
-
-class CountingEvent(asyncio.Event):
-    """Counts how often somebody who waited for it went on."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.wakes = 0
-
-    async def wait(self) -> bool:  # type: ignore[override]
-        await super().wait()
-        self.wakes += 1
-        return True
 
 
 class ConsumerDrill(Drill[Feed, Feed, Taken]):
@@ -142,8 +129,8 @@ class ConsumerDrill(Drill[Feed, Feed, Taken]):
 async def _play(cls: type[FrontendManager], feed: Feed) -> Taken:
     front = Front(cls).frontend
     uid = front.new_user()
-    event = front.event_map[uid] = CountingEvent()
     taken = Taken([], False, 0)
+    tally = [0]
     count = 0
 
     def file(burst: Burst) -> None:
@@ -156,11 +143,14 @@ async def _play(cls: type[FrontendManager], feed: Feed) -> Taken:
     by_item = {burst.while_handling: burst for burst in feed.bursts if burst.while_handling is not None}
 
     async def consume() -> None:
-        async for each in front.wait_for_ack(uid):
-            taken.texts.append(getattr(each, "incremental_output", ""))
-            if burst := by_item.get(len(taken.texts) - 1):
-                file(burst)
-                await asyncio.sleep(0)
+        async with aclosing(front.wait_for_ack(uid)) as replies:
+            with suppress(StopAsyncIteration):
+                while True:
+                    each = await Counted(anext(replies), tally)
+                    taken.texts.append(getattr(each, "incremental_output", ""))
+                    if burst := by_item.get(len(taken.texts) - 1):
+                        file(burst)
+                        await asyncio.sleep(0)
         taken.ended = True
 
     async def feed_all() -> None:
@@ -175,7 +165,7 @@ async def _play(cls: type[FrontendManager], feed: Feed) -> Taken:
     with suppress(TimeoutError):
         async with asyncio.timeout(PATIENCE_S):
             await asyncio.gather(consume(), feed_all())
-    taken.wakes = event.wakes
+    taken.wakes = tally[0]
     return taken
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Generator
+from collections.abc import Awaitable, Callable, Generator
+from functools import partial
 from typing import Any, Generic, TypeVar
 
 from ...links import MemoryAsyncPull, MemoryChannel
@@ -60,14 +61,15 @@ class Counted(Generic[T]):
 
     def __await__(self) -> Generator[Any, Any, T]:
         steps = self._awaitable.__await__()
+        go_on: Callable[[], Any] = partial(next, steps)
         while True:
             try:
-                waits_for = next(steps)
+                waits_for = go_on()
             except StopIteration as end:
                 return end.value  # type: ignore[no-any-return]
+            go_on = partial(next, steps)
             try:
                 yield waits_for
-            except BaseException as error:
-                steps.throw(error)
-                raise
+            except BaseException as error:  # for what waits: a timeout of its own is a cancellation, too
+                go_on = partial(steps.throw, error)
             self._tally[0] += 1

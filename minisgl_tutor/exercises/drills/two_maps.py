@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import random
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import aclosing, suppress
 from types import ModuleType
@@ -22,7 +23,8 @@ LATE_US = 50_000
 """A reply must have come out by then. In virtual time code itself takes none."""
 
 SPARE_WAKES = 4
-"""Times that a request's consumer may be resumed beyond one for each batch."""
+"""Times that a request's consumer may be resumed beyond one for each batch and one for each reply: a stream
+of another library may give control up before each item."""
 
 
 class Batch(msgspec.Struct, frozen=True):
@@ -35,10 +37,15 @@ class Batch(msgspec.Struct, frozen=True):
 
 
 class Feed(msgspec.Struct, frozen=True):
-    """A case: the batches that arrive for all requests."""
+    """A case: the batches that arrive for all requests. ``alike``: all replies of a request have one text.
+
+    ``handling_ms`` is what a consumer's caller takes over each reply before it asks for the next.
+    """
 
     check: str
     batches: tuple[Batch, ...]
+    alike: bool = False
+    handling_ms: int = 0
 
     @property
     def requests(self) -> int:
@@ -53,7 +60,8 @@ class Feed(msgspec.Struct, frozen=True):
             ms += batch.ms
             for index in batch.of:
                 count[index] += 1
-                yield ms, index, f"{'ABCDE'[index]}{count[index]}", count[index] == left[index]
+                text = "ABCDE"[index] + ("" if self.alike else str(count[index]))
+                yield ms, index, text, count[index] == left[index]
 
 
 class Taken(msgspec.Struct):
@@ -69,7 +77,7 @@ class TwoMapsDrill(Drill[Feed, Feed, Taken]):
 
     job_type = Feed
     seen_type = Taken
-    checks = ("one-reply", "burst", "idle", "two-requests", "at-random")
+    checks = ("one-reply", "burst", "alike", "meanwhile", "idle", "two-requests", "at-random")
     faults = (FOREIGN, LOST, ORDER, NEVER_ENDS, LATE, WAKES)
 
     def find(self, module: ModuleType, file: str) -> type[FrontendManager]:
@@ -81,6 +89,9 @@ class TwoMapsDrill(Drill[Feed, Feed, Taken]):
             Feed("one-reply", (Batch(20, (0,)),)),
             Feed("burst", (Batch(10, (0, 0)),)),
             Feed("burst", (Batch(10, (0, 0, 0, 0, 0)), Batch(10, (0,)))),
+            Feed("burst", (Batch(10, (0,) * 20),)),
+            Feed("alike", (Batch(10, (0, 0, 0)), Batch(10, (0,))), alike=True),
+            Feed("meanwhile", (Batch(10, (0, 0)), Batch(15, (0,)), Batch(10, (0, 0))), handling_ms=20),
             Feed("idle", (Batch(10, (0,)), Batch(200, (0,)), Batch(400, (0,)))),
             Feed("two-requests", (Batch(10, (0,)), Batch(10, (1,)), Batch(10, (1,)), Batch(10, (0,)))),
             Feed("two-requests", (Batch(10, (0, 1, 1, 0)), Batch(10, (0, 1, 0)))),
@@ -93,8 +104,9 @@ class TwoMapsDrill(Drill[Feed, Feed, Taken]):
     def judge(self, case: Feed, seen: Taken) -> Iterator[Found]:
         for index in range(case.requests):
             due = [(ms * 1000, text) for ms, of, text, _ in case.replies() if of == index]
-            yield from _of_one(index, due, seen)
-        most = len(case.batches) * case.requests + SPARE_WAKES * case.requests
+            yield from _of_one(index, due, seen, LATE_US + case.handling_ms * 1000 * len(due))
+        replies = sum(len(batch.of) for batch in case.batches)
+        most = (len(case.batches) + SPARE_WAKES) * case.requests + replies
         if seen.wakes > most:
             yield Found(WAKES, {"count": seen.wakes, "most": most})
 
@@ -105,26 +117,27 @@ class TwoMapsDrill(Drill[Feed, Feed, Taken]):
         texts: dict[int, list[str]] = {}
         for ms, _, text, _ in case.replies():
             texts.setdefault(ms, []).append(text)
-        return say("sentence end").join(
-            say("batch", ms=ms, texts=" ".join(each)) for ms, each in texts.items()
-        )
+        words = [say("batch", ms=ms, texts=" ".join(each)) for ms, each in texts.items()]
+        if case.handling_ms:
+            words.append(say("handling", ms=case.handling_ms))
+        return say("sentence end").join(words)
 
     def size(self, case: Feed) -> tuple[int, ...]:
         return case.requests, len(case.batches), sum(len(batch.of) for batch in case.batches)
 
 
-def _of_one(index: int, due: list[tuple[int, str]], seen: Taken) -> Iterator[Found]:
+def _of_one(index: int, due: list[tuple[int, str]], seen: Taken, late_us: int) -> Iterator[Found]:
     texts, came = [text for _, text in due], [text for _, text in seen.came[index]]
     values = {"request": "ABCDE"[index], "due": " ".join(texts), "got": " ".join(came) or "-"}
     if set(came) - set(texts):
         yield Found(FOREIGN, values)
     elif came != texts:
-        yield Found(LOST if set(texts) - set(came) else ORDER, values)
+        yield Found(LOST if Counter(texts) - Counter(came) else ORDER, values)
     elif not seen.ended[index]:
         yield Found(NEVER_ENDS, {"what": "consumer", **values})
     else:
         late = max(at_us - due_us for (at_us, _), (due_us, _) in zip(seen.came[index], due, strict=True))
-        if late > LATE_US:
+        if late > late_us:
             yield Found(LATE, {"ms": late // 1000, **values})
 
 
@@ -144,6 +157,8 @@ async def _play(cls: type[FrontendManager], feed: Feed) -> Taken:
                     taken.came[index].append((at_us, getattr(each, "incremental_output", "")))
                     if getattr(each, "finished", True):
                         break
+                    if feed.handling_ms:
+                        await asyncio.sleep(feed.handling_ms / 1000)
         taken.ended[index] = True
 
     async def feed_all() -> None:

@@ -1,6 +1,6 @@
 """It looks at the list again and again.
 
-Fails: idle: polls
+Fails: burst-first: wakes
 """
 
 from __future__ import annotations
