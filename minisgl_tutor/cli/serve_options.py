@@ -101,10 +101,15 @@ def _count(what: str, least: int = 1) -> typer.models.OptionInfo:
 BacklogLimit = Annotated[
     int, _count("Pieces of an answer that may wait for a slow client; beyond, it gets an error.")
 ]
-BacklogBytes = Annotated[int, _count("Bytes of an answer that may wait for a slow client; the same.")]
+BacklogBytes = Annotated[
+    int, _count("Bytes of an answer that may wait for a slow client; beyond, it gets an error.")
+]
 MaxBodyBytes = Annotated[int, _count("Largest body of a request; beyond, 413.")]
 MaxPromptChars = Annotated[
-    int, _count("Longest text of a request, in characters; beyond, 400. The model's context holds besides.")
+    int,
+    _count(
+        "Longest text of a request, in characters; beyond, 400. The model's context is a bound of its own."
+    ),
 ]
 MaxWaiting = Annotated[
     int, _count("Requests that may wait while as many run as can; beyond, 429 and Retry-After.", least=0)
@@ -116,8 +121,10 @@ FirstTokenTimeout = Annotated[
 RequestTimeout = Annotated[
     float, _seconds("For a whole request; beyond, it is ended, with 504 or an error event.")
 ]
-IdleTimeout = Annotated[float, _seconds("That a connection without a request is kept.")]
-WriteTimeout = Annotated[float, _seconds("That a client may take nothing of what is sent to it.")]
+IdleTimeout = Annotated[float, _seconds("That a connection without a request, or with half of one, is kept.")]
+WriteTimeout = Annotated[
+    float, _seconds("That a client may take nothing of what is sent to it; then it is cut off.")
+]
 ShutdownTimeout = Annotated[float, _seconds("For what runs to end by itself after a SIGTERM.", least=0.0)]
 HungAfter = Annotated[float, _seconds("Without a sign of life from a worker, after which /health says 503.")]
 StuckAfter = Annotated[float, _seconds("In one step of a worker, after which /health says 503.")]
