@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import httpx
 import openai
 import pytest
 
@@ -156,3 +157,25 @@ def test_a_raw_socket_that_leaves_in_mid_stream_and_one_that_stays(server: Any) 
     answer = b"".join(iter(lambda: stayer.recv(4096), b""))
     stayer.close()
     assert answer.startswith(b"HTTP/1.1 200") and b"data: [DONE]\n\n" in answer
+
+
+@pytest.mark.parametrize("stream", [False, True])
+def test_one_that_sends_a_request_ahead_and_leaves_is_aborted_and_no_error(
+    server: Any, until: Callable[[Callable[[], object], str], None], stream: bool
+) -> None:
+    host, port = server.url.removeprefix("http://").split(":")
+    fields = {"prompt": "for ever", "max_tokens": 240, "ignore_eos": True, "n": 16, "stream": stream}
+    body = json.dumps({"model": "m", **fields}).encode()
+    head = f"POST /v1/completions HTTP/1.1\r\nContent-Type: application/json\r\nContent-Length: {len(body)}"
+    request = head.encode() + b"\r\nHost: x\r\n\r\n" + body
+
+    def kept() -> int:
+        return int(httpx.get(f"{server.url}/health", trust_env=False).json()["requests"])
+
+    before = server.log.count("aborting its request")
+    with socket.create_connection((host, int(port))) as leaver:
+        leaver.sendall(request * 2)
+        until(lambda: kept() == 16, "the first of both requests")
+    until(lambda: not kept(), "the end of what nobody waits for")
+    assert server.log.count("aborting its request") == before + 16
+    assert "ERROR" not in server.log
