@@ -30,6 +30,7 @@ TEXTS = [page for pair in PAIRS for page in pair]
 COMMENT = re.compile(r"<!--(.*?)-->", re.DOTALL)
 NUMBER = re.compile(r"\b[CK]\d\.\d+\b")
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+EXAMPLE = re.compile(r"^```python\n((?:(?!```).*\n)+)```\n\n```text\n((?:(?!```).*\n)+)```$", re.MULTILINE)
 INLINE = re.compile(r"`(minisgl-tutor [^`\n]+)`")
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 HEADING = re.compile(r"^#+ (.+)$", re.MULTILINE)
@@ -150,3 +151,12 @@ def check(words: list[str]) -> None:
         for exercise in words:
             if not exercise.startswith("-"):
                 resolve_exercise(exercise)
+
+
+@each_text
+def test_examples_print_what_stands_below_them(text: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Blocks of Python that are not excerpts, with the block of their output."""
+    for program, output in EXAMPLE.findall(text.read_text("utf-8")):
+        if not program.startswith("# minisgl_tutor/"):
+            exec(compile(program, text.name, "exec"), {})
+            assert capsys.readouterr().out == output
