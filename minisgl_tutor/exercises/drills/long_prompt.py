@@ -13,7 +13,7 @@ from ..drill import Found
 from ..reader_file import the_class
 from .scene import Client, Scene, told
 from .scene_drill import WRONG_ANSWER, Case, SceneDrill, other_answer
-from .stage import FAILS, LAST_US, LEFT_BEHIND, UNANSWERED, StageSeen, left_behind, name_of
+from .stage import FAILS, LAST_US, LEFT_BEHIND, MADE_FOR_NOBODY, UNANSWERED, StageSeen, left_behind, name_of
 
 LIMIT = 64
 """Tokens that prompt and answer may have together."""
@@ -57,6 +57,7 @@ class LongPromptDrill(SceneDrill):
         TWICE,
         LATE,
         WRONG_ANSWER,
+        MADE_FOR_NOBODY,
         LEFT_BEHIND,
         BOOKS,
     )
