@@ -1,6 +1,6 @@
 """Events are counted instead of steps.
 
-Fails: report-whole: report-forwards
+Fails: report-streamed: report-forwards
 """
 
 from __future__ import annotations
