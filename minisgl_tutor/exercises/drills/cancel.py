@@ -11,11 +11,13 @@ from ...server.frontend import FrontendManager
 from ...tokenizer.server import TokenizeWorker
 from ..drill import Found
 from ..reader_file import the_class
-from .scene import Client, Scene
+from .scene import STEP_US, Client, Scene
 from .scene_drill import WRONG_ANSWER, Case, SceneDrill, other_answer
 from .stage import FAILS, LAST_US, LEFT_BEHIND, MADE_FOR_NOBODY, UNANSWERED, StageSeen, left_behind, name_of
 
 NO_ABORT, NOT_PASSED_ON, ABORT_EXTRA = "no-abort", "not-passed-on", "abort-extra"
+
+SOON_US = 3 * STEP_US
 
 
 class CancelDrill(SceneDrill):
@@ -80,6 +82,16 @@ class CancelDrill(SceneDrill):
                 yield Found(NOT_PASSED_ON, values, index, LAST_US)
             if not due:
                 yield from other_answer(index, seen, own)
+            else:
+                yield from _long_after(index, seen)
+
+
+def _long_after(index: int, seen: StageSeen) -> Iterator[Found]:
+    """What was under way when a client left is over soon; a prompt that is computed later was not."""
+    over_us = seen.clients[index].end_us + SOON_US
+    later = [at_us for at_us, clients in seen.forwards if index in clients and at_us > over_us]
+    if later:
+        yield Found(MADE_FOR_NOBODY, {"request": name_of(index), "count": len(later)}, index, later[0])
 
 
 def _count(seen: StageSeen, kind: str, client: int) -> int:
