@@ -33,7 +33,8 @@ from minisgl_tutor.trace.scenes import SceneNotFound, scenes_of
 from minisgl_tutor.views.terminal import print_step
 
 ROOT = Path(__file__).resolve().parent.parent
-WIDTH = 100
+WIDTH = 78
+"""What `read` has for a block on a terminal of 80 columns."""
 MARKER = re.compile(r"^<!-- (code|trace): (.+?) -->\n(?:```.*?^```\n)?", re.MULTILINE | re.DOTALL)
 TRACE = re.compile(r"chapter (\d+) scene (\S+) steps ([\d,-]+)(?: gaps (\S+))?")
 LINE_NUMBER = re.compile(r"(\.py):\d+")

@@ -6,7 +6,6 @@ import io
 import re
 import unicodedata
 from collections.abc import Callable
-from itertools import pairwise
 from pathlib import Path
 from typing import Literal
 
@@ -20,8 +19,8 @@ Language = Literal["en", "zh"]
 FIRST_PAGE = "README"
 ENDINGS: dict[Language, str] = {"en": ".md", "zh": ".zh.md"}
 AT_THE_END: dict[Language, str] = {
-    "en": "{summary}: number {number} at the end.",
-    "zh": "{summary}：见文末第 {number} 条。",
+    "en": "{summary} (number {number} at the end)",
+    "zh": "{summary}（见文末第 {number} 条）",
 }
 ANSWERS: dict[Language, str] = {"en": "Answers", "zh": "答案"}
 
@@ -31,6 +30,8 @@ DETAILS = re.compile(r"<details>\s*<summary>(.*?)</summary>(.*?)</details>", re.
 IMAGE = re.compile(r"!\[([^\]]*)\]\(([^)\s]+)\)")
 LINK_IN_CHAPTERS = re.compile(r"(?<!!)\[([^\]]+)\]\((?!https?:)[^)\s]+\)")
 FENCED = re.compile(r"(^```.*?^```$)", re.MULTILINE | re.DOTALL)
+
+PARTS_OF_NAMES = re.compile(r"(?<=\w)[/._](?=\w)")
 
 BREAK = "\x1f"
 """Stands where a line may be broken without a space. Has no width, and is not shown."""
@@ -106,9 +107,18 @@ def unfolded(text: str, language: Language) -> str:
 
 
 def breakable(prose: str) -> str:
-    """With a :data:`BREAK` wherever East Asian text may be broken, as it has no spaces."""
+    """With a :data:`BREAK` wherever East Asian text may be broken, as it has no spaces.
+
+    So may names in a table, as its cells would be cut. Where the source of East Asian text goes on in
+    the next line, no space is meant.
+    """
+    prose = re.sub(
+        r"^\|.*", lambda row: PARTS_OF_NAMES.sub(rf"\g<0>{BREAK}", row[0]), prose, flags=re.MULTILINE
+    )
     pieces = [prose[:1]]
-    for before, after in pairwise(prose):
+    for before, after, later in zip(prose, prose[1:], f"{prose[2:]} ", strict=False):
+        if after == "\n" and _is_wide(before) and _is_wide(later):
+            continue
         pieces.append(BREAK + after if _may_break(before, after) else after)
     return "".join(pieces)
 

@@ -10,6 +10,7 @@ import shlex
 from pathlib import Path
 
 import pytest
+from markdown_it import MarkdownIt
 from typer.main import get_command
 
 from minisgl_tutor.cli.main import app
@@ -82,6 +83,14 @@ def test_no_claim_is_named_that_does_not_exist(text: Path) -> None:
 def test_both_languages_have_the_same_claims_and_excerpts(english: Path, chinese: Path) -> None:
     assert claimed(english) == claimed(chinese)
     assert markers(english) == markers(chinese)
+
+
+@each_text
+def test_no_mark_of_emphasis_is_left_in_the_text(text: Path) -> None:
+    """As in ``**动手：**用``, where Markdown sees no end."""
+    inline = [token for token in MarkdownIt().parse(text.read_text("utf-8")) if token.type == "inline"]
+    words = [child.content for token in inline for child in token.children or () if child.type == "text"]
+    assert not [each for each in words if "**" in each]
 
 
 @each_text

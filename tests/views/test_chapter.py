@@ -36,7 +36,7 @@ def test_answers_come_at_the_end_by_their_numbers() -> None:
     fold = "Why?\n\n<details><summary>Answer</summary>\n\nBecause {}.\n\n</details>\n\n"
     text = unfolded(fold.format("a") + fold.format("b") + "On.\n", "en")
     assert text == (
-        "Why?\n\n*Answer: number 1 at the end.*\n\nWhy?\n\n*Answer: number 2 at the end.*\n\nOn.\n\n"
+        "Why?\n\n*Answer (number 1 at the end)*\n\nWhy?\n\n*Answer (number 2 at the end)*\n\nOn.\n\n"
         "## Answers\n\n**1.** Because a.\n\n**2.** Because b.\n"
     )
     assert unfolded("No question.\n", "en") == "No question.\n"
@@ -60,6 +60,17 @@ def test_a_cell_of_chinese_is_not_cut(tmp_path: Path) -> None:
     cell = "调度器里面有引擎，" * 6
     text = shown(tmp_path, f"| process | what |\n|---|---|\n| a | {cell} |\n", 50)
     assert "…" not in text and text.count("引擎") == 6
+
+
+def test_a_name_in_a_cell_is_broken_and_not_cut(tmp_path: Path) -> None:
+    name = "managers/detokenizer_manager.py"
+    text = shown(tmp_path, f"| a | b |\n|---|---|\n| {'word ' * 9} | `{name}` |\n", 40)
+    assert name in text.replace("word", "").replace(" ", "").replace("\n", "")
+
+
+def test_a_new_line_in_the_source_is_no_space_in_chinese(tmp_path: Path) -> None:
+    assert shown(tmp_path, "先排队，\n再计算。\n") == "先排队，再计算。\n"
+    assert shown(tmp_path, "First,\nthen.\n") == "First, then.\n"
 
 
 def test_breaks_are_not_shown(tmp_path: Path) -> None:
