@@ -37,6 +37,8 @@ class LivePagesDrill(BooksDrill):
             )
             yield Plan("shares", ((Ask(0, 9, 9, shared=9),), (), (), (Ask(1, 9, 3, shared=9),)), overlap)
             yield Plan("shares", ((Ask(0, 17, 9, shared=12),), (), (), (Ask(1, 14, 3, shared=12),)), overlap)
+            begun, longer, same = Ask(0, 5, 1, shared=5), Ask(1, 13, 9, shared=13), Ask(2, 14, 3, shared=13)
+            yield Plan("shares", ((begun,), (), (), (), (longer,), (), (), (same,)), overlap)
             first = Ask(0, 13, 9)
             yield Plan("pressure", ((first,), (), (), (Ask(1, 13, 5),)), overlap, num_pages=9)
             yield Plan(
@@ -52,11 +54,12 @@ class LivePagesDrill(BooksDrill):
         yield from super().judge(case, seen)
         if case.check != "shares" or len(case.asks) < 2:
             return
-        uid = case.asks[1].uid
+        running, later = case.asks[-2:]
+        uid = later.uid
         due, got = (_found(each, uid) for each in (self._reference(case), seen))
         if got is not None and due is not None and got < due:
-            values = {"request": name_of(uid), "due": due, "got": got, "other": name_of(case.asks[0].uid)}
-            yield Found(NOT_SHARED, values, 1, round_us(len(case.rounds)))
+            values = {"request": name_of(uid), "due": due, "got": got, "other": name_of(running.uid)}
+            yield Found(NOT_SHARED, values, len(case.asks) - 1, round_us(len(case.rounds)))
 
 
 def _found(seen: Seen, uid: int) -> int | None:

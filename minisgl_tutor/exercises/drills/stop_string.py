@@ -271,6 +271,8 @@ def _fixed() -> Iterator[Case]:
     yield case("several", ["a", "b", "c", "d", "e"], "bcde", "cd")
     yield case("several", ["x", "a", "b", "c", "y"], "abcz", "bc", "c")
     yield case("several", ["a", " server", " x"], "ver", "er")
+    yield case("several", ["a", " server", " x"], "server x", "er")
+    yield case("several", ["a", " server", " x"], "server", "rv")
     yield case("bytes", ["好", "😀", "了"], "😀")
     yield case("bytes", ["a", "结束", "了"], "束")
     yield case("bytes", ["结", "束", "了"], "束了")
