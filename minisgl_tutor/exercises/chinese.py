@@ -56,7 +56,7 @@ CHINESE: Mapping[str, str] = {
     "expected engine-fails": "交给引擎的每一步它都能算",
     "seen engine-fails": "第 {round} 轮的这一步它算不了：{text}",
     "expected wrong-tokens number": "{request} 得到由它自己的提示推出的 {due} 个 token",
-    "seen wrong-tokens number": "第 {place} 个不对：它读到的东西里有的已经不归它了",
+    "seen wrong-tokens number": "第 {token} 个不对：它读到的东西里有的已经不归它了",
     "expected wrong-tokens count": "{request} 得到 {due} 个 token",
     "seen wrong-tokens count": "它得到 {got} 个",
     "expected no-end": "应当恰好有一条消息说明 {request} 结束了",

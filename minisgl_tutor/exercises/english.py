@@ -56,7 +56,7 @@ ENGLISH: Mapping[str, str] = {
     "expected engine-fails": "the engine can compute every step that it is given",
     "seen engine-fails": "it could not in round {round}: {text}",
     "expected wrong-tokens number": "{request} gets the tokens that its own prompt leads to, {due} of them",
-    "seen wrong-tokens number": "token {place} is another: something it reads was not its own any more",
+    "seen wrong-tokens number": "token {token} is another: something it reads was not its own any more",
     "expected wrong-tokens count": "{request} gets {due} tokens",
     "seen wrong-tokens count": "it got {got}",
     "expected no-end": "exactly one message tells that {request} is over",

@@ -214,7 +214,7 @@ def _told(tokens: list[int], due: list[int]) -> dict[str, Any]:
     """How far the tokens are right; which kind of sentence tells it."""
     pairs = enumerate(zip(tokens, due, strict=False), 1)
     wrong = next((place for place, (got, right) in pairs if got != right), 0)
-    return {"got": len(tokens), "place": wrong, "what": "number" if wrong else "count"}
+    return {"got": len(tokens), "token": wrong, "what": "number" if wrong else "count"}
 
 
 def _free_twice(seen: Seen) -> Iterator[Fault]:
