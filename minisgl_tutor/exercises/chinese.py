@@ -39,6 +39,7 @@ CHINESE: Mapping[str, str] = {
     # -- 一轮一轮运行的调度器
     "asks": "第 {round} 轮：{request} 到来，提示有 {length} 个 token，最多生成 {most} 个",
     "shares": "，其中前 {shared} 个和大家相同",
+    "quotes": "，其中有一个结束符",
     "ends at": "；回答的第 {place} 个 token 是结束符",
     "ignores": "，但它忽略结束符",
     "aborts": "第 {round} 轮：取消 {request} 的消息到来",

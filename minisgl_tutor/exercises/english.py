@@ -39,6 +39,7 @@ ENGLISH: Mapping[str, str] = {
     # -- a scheduler, round by round
     "asks": "round {round}: {request} asks with {length} tokens, for {most} at most",
     "shares": ", the first {shared} of them those of everybody",
+    "quotes": ", one of them an end-of-sequence token",
     "ends at": "; token {place} of its answer is an end-of-sequence token",
     "ignores": ", which it ignores",
     "aborts": "round {round}: an abort for {request} comes",

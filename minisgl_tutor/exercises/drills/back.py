@@ -35,6 +35,9 @@ from .stage import StageSeen
 VOCABULARY = 50_000
 """So many that no token comes twice by chance."""
 
+MAX_LEN = 64
+"""Tokens that one request can have, prompt and answer together."""
+
 MOST_ROUNDS = 200
 """Rounds after which a scheduler that still has something to do never ends."""
 
@@ -45,6 +48,7 @@ class Ask(msgspec.Struct, frozen=True, tag=True):
     """A request. Its prompt has ``length`` tokens, of which the first ``shared`` are those of everybody.
 
     Token number ``ends_at`` of its answer ends answers, unless it says ``ignore_eos``; 0: none does.
+    ``quotes_eos``: on stage its prompt begins with such a token, as in a conversation each turn does.
     """
 
     uid: int
@@ -53,6 +57,7 @@ class Ask(msgspec.Struct, frozen=True, tag=True):
     ends_at: int = 0
     ignore_eos: bool = False
     shared: int = 0
+    quotes_eos: bool = False
 
     @property
     def prompt(self) -> list[int]:
@@ -107,7 +112,7 @@ class Plan(msgspec.Struct, frozen=True):
 
     @property
     def info(self) -> EngineInfo:
-        return EngineInfo(self.page_size, self.num_pages, self.num_slots, 64, VOCABULARY)
+        return EngineInfo(self.page_size, self.num_pages, self.num_slots, MAX_LEN, VOCABULARY)
 
 
 class Job(msgspec.Struct, frozen=True, tag=True):

@@ -21,7 +21,7 @@ from ...resources import model_dir
 from ...tokenizer.load import load_eos_token_ids
 from ...tokenizer.tokenize import TokenizeManager
 from ...tokenizer.tokenizer import Tokenizer
-from .back import Ask, Plan, Seen
+from .back import MAX_LEN, Ask, Plan, Seen
 
 STEP_US = 100_000
 """An engine step, of virtual time."""
@@ -33,6 +33,9 @@ NEVER = 1 << 20
 
 Event = RequestLine | SubmitLine | DisconnectLine | ArriveLine | StepLine | TokensLine
 SHARED, OWN = " the", (" cache", " server", " answer", " token", " page", " slot", " client", " model")
+EOS = "<|im_end|>"
+"""The bundled model's mark for the end of a turn, one of its end-of-sequence tokens."""
+
 TEXT = "A server keeps apart what belongs to whom, and lets go of it when the answer has been given."
 
 
@@ -60,7 +63,7 @@ class Recorder:
             page_size=plan.page_size,
             num_pages=plan.num_pages,
             num_slots=plan.num_slots,
-            max_seq_len=64,
+            max_seq_len=MAX_LEN,
             vocab_size=self._vocab_size,
             prefill_budget=plan.budget,
             cache="radix",
@@ -126,4 +129,5 @@ class Recorder:
 
 
 def _prompt(rid: int, ask: Ask) -> str:
-    return SHARED * ask.shared + OWN[rid % len(OWN)] * (ask.length - ask.shared)
+    begin = EOS if ask.quotes_eos else ""
+    return begin + SHARED * ask.shared + OWN[rid % len(OWN)] * (ask.length - ask.shared - ask.quotes_eos)

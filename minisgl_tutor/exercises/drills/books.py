@@ -235,6 +235,8 @@ def _in_words(each: Ask | Abort, number: int, say: Say) -> str:
     text = say("asks", round=number, request=name, length=each.length, most=each.max_tokens)
     if each.shared:
         text += say("shares", shared=each.shared)
+    if each.quotes_eos:
+        text += say("quotes")
     if each.ends_at:
         text += say("ends at", place=each.ends_at)
     return text + (say("ignores") if each.ignore_eos else "")

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from ..drill import NEVER_ENDS, Found
-from .back import Ask, Plan, Seen, name_of
+from .back import MAX_LEN, Ask, Plan, Seen, name_of
 from .books import BooksDrill
 from .stage import LAST_US, ClientSeen, MessageSeen, StageSeen
 
@@ -44,9 +44,11 @@ class EndingsDrill(BooksDrill):
                 return Plan(check, (asks,), overlap, num_pages=64, on_stage=True)
 
             yield plan("limit", Ask(0, 6, 3))
+            yield plan("limit", Ask(0, 55, 40))
             yield plan("limit-one", Ask(0, 6, 1))
             yield plan("eos", Ask(0, 6, 8, ends_at=2))
             yield plan("eos", Ask(0, 6, 8, ends_at=1))
+            yield plan("eos", Ask(0, 6, 8, ends_at=3, quotes_eos=True))
             yield plan("ignore-eos", Ask(0, 6, 5, ends_at=2, ignore_eos=True))
             yield plan("eos-at-limit", Ask(0, 6, 3, ends_at=3))
             yield plan("eos-at-limit", Ask(0, 6, 3, ends_at=3, ignore_eos=True))
@@ -77,7 +79,7 @@ class EndingsDrill(BooksDrill):
 def _of_one(ask: Ask, client: int, seen: StageSeen) -> Iterator[tuple[str, int, dict[str, Any]]]:
     sent = [each for each in seen.messages if each.client == client and each.kind == "DetokenizeMsg"]
     ended = ask.ends_at and not ask.ignore_eos
-    due = ask.ends_at if ended else ask.max_tokens
+    due = ask.ends_at if ended else min(ask.max_tokens, MAX_LEN - ask.length)
     last_us = sent[-1].t_us - 1 if sent else LAST_US
     finished = [number for number, each in enumerate(sent, 1) if each.finished]
     values = {"due": due, "got": len(sent), "finished": finished}

@@ -1,4 +1,4 @@
-"""The limit is looked at first, and then the token."""
+"""The limit first, then the token: at the limit either reason will do."""
 
 from __future__ import annotations
 
@@ -9,8 +9,10 @@ from minisgl_tutor.scheduler.scheduler import Scheduler
 
 class MyScheduler(Scheduler):
     def _finish_reason(self, req: Req, token: int) -> FinishReason | None:
-        if req.length >= req.max_len:
-            return "length"
-        if token in self.eos_token_ids and not req.sampling_params.ignore_eos:
-            return "stop"
+
+        match (req.max_len - req.length, token in self.eos_token_ids, req.sampling_params.ignore_eos):
+            case (0, _, _):
+                return "length"
+            case (_, True, False):
+                return "stop"
         return None
