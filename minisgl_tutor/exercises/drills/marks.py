@@ -129,13 +129,17 @@ class MarksDrill(Drill[Case, Case, Seen]):
 
 
 class _Desk:
-    """The clients and the backend. Whose request is handed over is known by the context."""
+    """The clients and the backend. Whose request is handed over is known by the context.
+
+    A task that hands over for others has that of one of them; then it is the first one's who asked the same.
+    """
 
     def __init__(self, cls: type, case: Case) -> None:
         self._case = case
         self._asking: ContextVar[int] = ContextVar("asking")
         self._front: Any = cls(self._handed)
         self._marks: dict[int, Any] = {}
+        self._asked: list[int] = []
         self._seen = [Client([]) for _ in case.asks]
 
     async def play(self) -> Seen:
@@ -155,14 +159,27 @@ class _Desk:
         ask, client = self._case.asks[index], self._seen[index]
         self._asking.set(index)
         await asyncio.sleep(ask.ms / 1000)
+        self._asked.append(index)
         async for piece in self._front.ask(ask.text, ask.max_tokens):
             client.came.append((_now_us(), str(piece)))
         client.ended = True
 
     def _handed(self, mark: Any, text: str, max_tokens: int) -> None:
-        index = self._asking.get()
+        index = self._asking.get(-1)
+        if index < 0 or index in self._marks:
+            index = self._first_like(text, max_tokens, index)
         self._marks[index] = mark
         self._seen[index].handed = (_now_us(), str(text), int(max_tokens))
+
+    def _first_like(self, text: str, max_tokens: int, known: int) -> int:
+        """Who has asked so, and waits that it is handed over; else ``known``, or whoever waits for it."""
+        waiting = [index for index in self._asked if index not in self._marks]
+        like = [
+            index
+            for index in waiting
+            if (self._case.asks[index].text, self._case.asks[index].max_tokens) == (text, max_tokens)
+        ]
+        return [*like, *waiting, max(known, 0)][0]
 
     def _reply(self, index: int, piece: str, finished: bool) -> None:
         if index in self._marks:  # the backend answers what it was asked
