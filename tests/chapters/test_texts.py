@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 import shlex
 from pathlib import Path
+from typing import Any
 
 import pytest
 from markdown_it import MarkdownIt
@@ -35,6 +36,7 @@ EXAMPLE = re.compile(r"^```python\n((?:(?!```).*\n)+)```\n\n```text\n((?:(?!```)
 INLINE = re.compile(r"`(minisgl-tutor [^`\n]+)`")
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 HEADING = re.compile(r"^#+ (.+)$", re.MULTILINE)
+PROGRAM = get_command(app)
 WITH_EXERCISE = {"start", "check", "watch", "hint", "diff", "solution", "reset"}
 
 each_chapter = pytest.mark.parametrize("chapter", CHAPTERS, ids=lambda path: path.name)
@@ -143,7 +145,7 @@ def check(words: list[str]) -> None:
     Raises:
         Exception: it cannot be parsed, or names something that is not there.
     """
-    command = get_command(app)
+    command: Any = PROGRAM
     context = command.make_context("minisgl-tutor", list(words))
     while hasattr(command, "resolve_command"):
         name, command, words = command.resolve_command(context, list(words))
