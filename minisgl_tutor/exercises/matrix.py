@@ -11,6 +11,7 @@ from pathlib import Path
 
 from .catalogue import Exercise
 from .language import LANGUAGES
+from .sentences import GENERAL
 from .verdict import Exit, Verdict
 from .workspace import TEXTS
 
@@ -66,6 +67,12 @@ def untold(exercise: Exercise) -> Iterator[str]:
         for language in LANGUAGES:
             if f"check {check}" not in exercise.sentences[language]:
                 yield f"{exercise.key}: there is no sentence 'check {check}' in {language}"
+    for fault in exercise.drill().faults:
+        for language in LANGUAGES:
+            known = {*exercise.sentences[language], *GENERAL[language]}
+            for kind in ("expected", "seen"):
+                if not any(f"{key} ".startswith(f"{kind} {fault} ") for key in known):
+                    yield f"{exercise.key}: there is no sentence '{kind} {fault}' in {language}"
     english, chinese = (exercise.sentences[language] for language in LANGUAGES)
     for key in sorted({*english, *chinese, "title", "task", "hint 1", "hint 2", "hint 3"}):
         if key not in english or key not in chinese:
