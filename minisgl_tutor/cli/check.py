@@ -19,8 +19,10 @@ def check(
     names: Annotated[
         list[str] | None, typer.Argument(metavar="EXERCISE...", help=EXERCISE, show_default=False)
     ] = None,
-    everything: Annotated[bool, typer.Option("--all", help="All exercises.")] = False,
-    chapter: Annotated[str | None, typer.Option(help="Those of this chapter: 2, 5 or 5c.")] = None,
+    everything: Annotated[bool, typer.Option("--all", help="All that you have begun.")] = False,
+    chapter: Annotated[
+        str | None, typer.Option(help="Those of this chapter (2, 5 or 5c) that you have begun.")
+    ] = None,
     seed: Annotated[
         int | None,
         typer.Option(min=0, help="Play the random cases of an earlier check again.", show_default="random"),
@@ -38,6 +40,8 @@ def check(
 
     desk = Desk(lang)
     exercises = desk.exercises(names or [], everything, chapter)
+    if not names:
+        exercises = _begun(desk, exercises, quiet=json)
     chosen = secrets.randbelow(1_000_000) if seed is None else seed
     verdicts = [(exercise, judged(desk, exercise, chosen, quiet=json)) for exercise in exercises]
     if json:
@@ -48,6 +52,20 @@ def check(
     if report is not None:
         _write_report(desk, report, verdicts, chosen, quiet=json)
     raise typer.Exit(max(verdict.exit for _, verdict in verdicts))
+
+
+def _begun(desk: Desk, exercises: list[Exercise], quiet: bool) -> list[Exercise]:
+    """Those with a file of the reader's; ends the program if there is none."""
+    from .fail import fail
+    from .program import program
+
+    begun = [exercise for exercise in exercises if desk.workspace.file(exercise).is_file()]
+    if not begun:
+        fail(desk.say("none-begun", program=program(), exercise=exercises[0].name))
+    if len(begun) < len(exercises) and not quiet:
+        others = [exercise.name for exercise in exercises if exercise not in begun]
+        typer.echo(desk.say("not-begun", names=", ".join(others)))
+    return begun
 
 
 def judged(desk: Desk, exercise: Exercise, seed: int, quiet: bool) -> Verdict:

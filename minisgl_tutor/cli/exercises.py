@@ -26,7 +26,12 @@ def exercises(
     for column in ("exercise", "title", "state"):
         table.add_column(desk.say(f"column {column}"))
     states = [desk.workspace.state(exercise) for exercise in listed]
+    part = ""
     for exercise, state in zip(listed, states, strict=True):
+        if exercise.part != part:
+            part = exercise.part
+            key = "part concepts" if part.endswith("c") else "part"
+            table.add_row(f"[bold]{desk.say(key, chapter=part.removesuffix('c'))}[/bold]")
         table.add_row(exercise.name, exercise.teller(desk.language)("title"), desk.say(f"state {state}"))
     console = Console(highlight=False)
     console.print(table)

@@ -227,7 +227,7 @@ class _Checking:
             return self._say("not-traced")
         recorded = self._drill.recording(told.case)
         if recorded is None:
-            return self._say("no-recording")
+            return self._say("no-recording") if self._say.knows("no-recording") else ""
         recording, spec = recorded
         self._runner.send(StepsJob(len(self._played) + 1, recording, spec))
         answer = self._runner.answer()

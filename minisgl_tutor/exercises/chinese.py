@@ -20,7 +20,6 @@ CHINESE: Mapping[str, str] = {
     "seed": "随机用例的种子是 {seed}；加上 `--seed {seed}` 可以重现同样的用例。",
     "printed": "你的文件打印了：",
     "times": "{line}（{count} 次）",
-    "no-recording": "这个用例无法写成服务器的录制，所以没有回放命令",
     "not-traced": "就算回放也走不到头",
     "not-looked-for": "评判提前结束，没有留下录制",
     # -- what should be, and what was seen, by what is wrong
@@ -141,5 +140,9 @@ CHINESE: Mapping[str, str] = {
     "counts": "共 {of} 题，正确 {passed} 题。",
     "report": "报告写入 {file}。",
     "no-chapter": "第 {name!r} 章没有练习；有练习的章：{names}",
+    "none-begun": "这些练习都还没有开始；`{program} start {exercise}` 可以开始第一个",
+    "not-begun": "还没开始、没有评判：{names}。",
+    "part": "第 {chapter} 章",
+    "part concepts": "第 {chapter} 章，概念",
     "not-one": "请给出一个或几个练习，或者用 --all、--chapter",
 }

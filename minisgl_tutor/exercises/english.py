@@ -20,7 +20,6 @@ ENGLISH: Mapping[str, str] = {
     "seed": "The random schedules came from seed {seed}; `--seed {seed}` plays the same ones again.",
     "printed": "Your file printed:",
     "times": "{line} ({count} times)",
-    "no-recording": "no recording of a server can hold this case, so there is no trace of it",
     "not-traced": "a trace would not get to its end either",
     "not-looked-for": "the check was ended early, so there is no recording of it",
     # -- what should be, and what was seen, by what is wrong
@@ -141,5 +140,9 @@ ENGLISH: Mapping[str, str] = {
     "counts": "{passed} of {of} right.",
     "report": "The report is in {file}.",
     "no-chapter": "there are no exercises of chapter {name!r}; there are chapters {names}",
+    "none-begun": "none of these has been begun; `{program} start {exercise}` begins the first",
+    "not-begun": "Not begun, and not judged: {names}.",
+    "part": "Chapter {chapter}",
+    "part concepts": "Chapter {chapter}, concepts",
     "not-one": "name one exercise, or several, or --all, or --chapter",
 }

@@ -106,7 +106,7 @@ class Report:
             ("expected", first.expected),
             ("seen", first.seen),
             ("schedule", first.case),
-            ("look", first.look),
+            *([("look", first.look)] if first.look else []),
         ]
         lines = [self._say("failed", exercise=self._name), *self._rows(rows)]
         if not complete:

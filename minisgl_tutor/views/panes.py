@@ -33,7 +33,7 @@ def step_pane(step: Step, uid: int | None, width: int) -> Text:
 
 def code_pane(step: Step, depth: int, rows: int, sources: Sources) -> Text:
     """The lines around the code that sent it, or around its ``depth``-th caller; that line has a ``>``."""
-    where = step.where or _of_gap(step)
+    where = step.where or _of_gap(step, sources)
     if not where:
         return Text("" if step.kind in ("gap", "fork") else "This came from outside of the server.")
     depth %= len(where)
@@ -57,9 +57,10 @@ def state_pane(step: Step) -> Text:
     return Text("\n").join(lines)
 
 
-def _of_gap(step: Step) -> list[Location]:
+def _of_gap(step: Step, sources: Sources) -> list[Location]:
     """Where the code of a gap that was found begins."""
-    return [Location(known["code"], 1, step.gap) for known in step.content if step.kind == "gap"]
+    files = [known["code"] for known in step.content if step.kind == "gap"]
+    return [Location(file, sources.first_class(file), step.gap) for file in files]
 
 
 def _row(step: Step, here: bool) -> Text:

@@ -22,6 +22,10 @@ class Sources:
         first = max(1, location.line - margin)
         return list(enumerate(lines[first - 1 : location.line + margin], first))
 
+    def first_class(self, file: str) -> int:
+        """The line at which the file's first class begins; 1 if there is none."""
+        return next((n for n, line in enumerate(self._lines(file), 1) if line.startswith("class ")), 1)
+
     def _read(self, file: str) -> list[str]:
         path = PACKAGE_DIR / file
         if self._readers_file is not None and file == self._readers_file.name:

@@ -190,3 +190,13 @@ def test_what_is_to_be_checked_must_be_clear(
 ) -> None:
     status, text = run(capsys, "check", *arguments)
     assert status == 2 and text.startswith("Error: ")
+
+
+def test_all_are_those_that_have_been_begun(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    status, text = run(capsys, "check", "--all")
+    assert status == 2 and "none of these has been begun" in text
+    run(capsys, "start", "5c.5")
+    status, text = run(capsys, "check", "--chapter", "5", "--seed", "1")
+    assert status == 1 and text.splitlines()[0].startswith("Not begun, and not judged: exercise-1, ")
+    assert text.splitlines()[-1] == "What is asked: minisgl-exercises/exercise-5c.5.md"
+    assert [file.name for file in (tmp_path / "minisgl-exercises").glob("*.py")] == ["exercise-5c.5.py"]

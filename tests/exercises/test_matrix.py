@@ -24,6 +24,7 @@ from minisgl_tutor.exercises.wire import PlayJob
 pytestmark = pytest.mark.filterwarnings("ignore")
 
 ALL = exercises()
+CASES = [(exercise, case) for exercise in ALL for case in cases(exercise)]
 IN_THE_CHILD = (STUCK, BLOCKS)
 """What only the child's watchdog and sandbox notice."""
 
@@ -31,8 +32,7 @@ IN_THE_CHILD = (STUCK, BLOCKS)
 def files(right: bool) -> list[Any]:
     return [
         pytest.param(exercise, case, id=f"{exercise.key}-{case.file.stem}")
-        for exercise in ALL
-        for case in cases(exercise)
+        for exercise, case in CASES
         if (not case.check) is right and case.fault not in IN_THE_CHILD
     ]
 
@@ -80,9 +80,16 @@ def test_texts_and_languages_leave_nothing_out(exercise: Exercise) -> None:
     assert list(untold(exercise)) == []
 
 
+def test_the_matrix_in_the_docs_has_every_file() -> None:
+    table = (Path(__file__).parents[2] / "docs" / "exercise-matrix.md").read_text("utf-8")
+    rows = [line for line in table.splitlines() if line.startswith("| ")][1:]
+    due = [f"| {exercise.key} | {case.name} | {case.due} |" for exercise, case in CASES]
+    assert rows == due, "write it anew: minisgl-tutor dev check-exercises --markdown"
+
+
 @pytest.mark.parametrize("exercise", ALL, ids=lambda each: each.key)
 def test_there_are_designs_enough_to_tell_right_from_wrong(exercise: Exercise) -> None:
-    found = list(cases(exercise))
+    found = [case for each, case in CASES if each == exercise]
     assert sum(not case.check for case in found) >= 2
     assert sum(bool(case.check) for case in found[1:]) >= 5
 
