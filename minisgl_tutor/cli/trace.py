@@ -26,7 +26,7 @@ def trace(
     gap: Annotated[
         list[str] | None,
         typer.Option(
-            help="With this gap alone; repeatable. A chapter has `reference`: all cleanup gaps. "
+            help="With this gap alone; repeatable. `reference`: all cleanup gaps, as a chapter has. "
             "With neither chapter nor recording, the gap's own scene is played."
         ),
     ] = None,
