@@ -60,7 +60,8 @@ MAY_KNOW: dict[str, set[str]] = {
     | MODEL
     | {"distributed.seat", "recording", "tokenizer", "models", "server", "server.build"}
     | {"server.api_process", "server.nodes", "server.scheduler_process"},
-    "server.offline": PLAIN | MODEL
+    "server.offline": PLAIN
+    | MODEL
     | {"distributed.seat", "server", "server.build", "server.profiled"}
     | {"server.scheduler_process"},
     "llm": PLAIN | MODEL | {"models", "engine", "tokenizer", "server.offline"},
