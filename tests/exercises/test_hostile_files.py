@@ -14,6 +14,7 @@ from minisgl_tutor.exercises.verdict import Exit, Verdict
 
 IMPORT = "from minisgl_tutor.server.frontend import FrontendManager\n"
 MINE = IMPORT + "class Mine(FrontendManager):\n"
+RIGHT = MINE + "    def forget(self, uid):\n        super().forget(uid)\n"
 
 
 def verdict_of(tmp_path: Path, content: str | bytes) -> Verdict:
@@ -127,7 +128,7 @@ def test_what_is_cut_off_is_not_counted_as_all(tmp_path: Path) -> None:
 
 def test_an_exit_handler_that_hangs_does_not_hold_up_a_right_answer(tmp_path: Path) -> None:
     hang = "import atexit, threading\natexit.register(threading.Event().wait)\n"
-    assert verdict_of(tmp_path, hang + MINE + "    pass\n").exit is Exit.RIGHT
+    assert verdict_of(tmp_path, hang + RIGHT).exit is Exit.RIGHT
 
 
 SCRIBBLE = """import os
@@ -140,7 +141,7 @@ for number in range(3, 64):
 
 
 def test_writing_into_every_open_file_passes_for_no_transcript(tmp_path: Path) -> None:
-    verdict = verdict_of(tmp_path, SCRIBBLE + MINE + "    pass\n")
+    verdict = verdict_of(tmp_path, SCRIBBLE + RIGHT)
     assert (verdict.exit, verdict.fault) == (Exit.NOT_YET, "confused")
 
 
@@ -152,7 +153,7 @@ def test_a_file_that_is_not_there_is_not_judged(tmp_path: Path) -> None:
 
 def test_a_child_that_cannot_start_is_nobodys_fault(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(runner.sys, "executable", "/nowhere/python")
-    verdict = verdict_of(tmp_path, MINE + "    pass\n")
+    verdict = verdict_of(tmp_path, RIGHT)
     assert verdict.exit is Exit.UNDECIDED
     sentence = "no process could be started for your file: No such file or directory"
     assert verdict.lines == (f"exercise-7: could not be judged: {sentence}",)

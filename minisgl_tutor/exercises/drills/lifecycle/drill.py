@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator, Sequence
 from functools import cached_property
-from types import ModuleType
+from types import FunctionType, ModuleType
 
 from ....recording import Recording
 from ....resources import model_dir
@@ -13,7 +13,7 @@ from ....server.frontend import FrontendManager
 from ....tokenizer.load import load_eos_token_ids, load_tokenizer
 from ....tokenizer.tokenizer import Tokenizer
 from ...drill import CheckFailed, Drill, Found, Reader, Say
-from ...reader_file import the_class
+from ...reader_file import ReaderFileError, the_class
 from .judge import FAULTS, Check, check_of, judge
 from .observation import Job, Observation, StageJob
 from .rigs import Rig
@@ -34,7 +34,12 @@ class LifecycleDrill(Drill[Schedule, Job, Observation]):
         assert self._tokenizer is not None
 
     def find(self, module: ModuleType, file: str) -> type[FrontendManager]:
-        return the_class(module, FrontendManager, file)
+        cls = the_class(module, FrontendManager, file)
+        if not any(isinstance(each, FunctionType) for each in vars(cls).values()):
+            raise ReaderFileError(
+                f"{file}: {cls.__name__} has no method of its own, so nothing of yours can be judged"
+            )
+        return cls
 
     def play(self, reader: Reader, job: Job) -> Observation:
         return Rig(reader.found, self._tokenizer, reader.path, reader.module).play(job)
