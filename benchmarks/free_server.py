@@ -24,14 +24,14 @@ from minisgl_tutor.recording.recorder import (
     RecordTarget,
     message_log,
 )
-from minisgl_tutor.server.addresses import Addresses
-from minisgl_tutor.server.api_process import run_api_server
 from minisgl_tutor.server.build import build_scheduler, build_tokenize_worker
-from minisgl_tutor.server.children import Children
 from minisgl_tutor.server.config import ServerArgs
-from minisgl_tutor.server.logs import configure_logging
-from minisgl_tutor.server.scheduler_process import recorded_header
-from minisgl_tutor.server.worker import Ready
+from minisgl_tutor.server.processes.api_process import run_api_server
+from minisgl_tutor.server.processes.scheduler_process import recorded_header
+from minisgl_tutor.server.workers.addresses import Addresses
+from minisgl_tutor.server.workers.children import Children
+from minisgl_tutor.server.workers.logs import configure_logging
+from minisgl_tutor.server.workers.worker import Ready
 from minisgl_tutor.tokenizer.load import load_tokenizer
 from minisgl_tutor.tokenizer.server import tokenize_worker
 

@@ -21,7 +21,7 @@ from .message import (
     UserReply,
 )
 from .server.config import ServerArgs
-from .server.offline import Offline, SchedulerHere, SchedulerProcesses
+from .server.processes.offline import Offline, SchedulerHere, SchedulerProcesses
 from .tokenizer.detokenize import DetokenizeManager
 from .tokenizer.load import Tokenizer
 

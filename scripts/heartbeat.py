@@ -23,12 +23,12 @@ import uvicorn
 from minisgl_tutor.links import MemoryAsyncPull, MemoryAsyncPush, MemoryChannel, MemoryPull
 from minisgl_tutor.message import TokenizeMsg, UserReply
 from minisgl_tutor.server.api_server import create_app
-from minisgl_tutor.server.bulk import BulkBodies
 from minisgl_tutor.server.config import ServerArgs
 from minisgl_tutor.server.frontend import FrontendManager
-from minisgl_tutor.server.ledger import Ledger
-from minisgl_tutor.server.operations import Operations
-from minisgl_tutor.server.watch import Pulses
+from minisgl_tutor.server.openai.bulk import BulkBodies
+from minisgl_tutor.server.operations.ledger import Ledger
+from minisgl_tutor.server.operations.operations import Operations
+from minisgl_tutor.server.operations.watch import Pulses
 
 ROUNDS = 5
 MEGABYTE = 1 << 20

@@ -26,11 +26,11 @@ import psutil
 
 from minisgl_tutor.links.zmq_queue import ZmqPullQueue, ZmqPushQueue
 from minisgl_tutor.message import AbortMsg, BatchFrontendMsg, ErrorReply, TokenizeMsg, UserReply
-from minisgl_tutor.server.addresses import Addresses
-from minisgl_tutor.server.api_process import run_api_server
-from minisgl_tutor.server.children import Children
 from minisgl_tutor.server.config import ServerArgs
-from minisgl_tutor.server.worker import Ready
+from minisgl_tutor.server.processes.api_process import run_api_server
+from minisgl_tutor.server.workers.addresses import Addresses
+from minisgl_tutor.server.workers.children import Children
+from minisgl_tutor.server.workers.worker import Ready
 
 STREAMS = 64
 EVERY_S = 0.01

@@ -20,7 +20,7 @@ NAME = "minisgl_tutor"
 # Which rooms a room may know. A name with a dot is one module of a room, with a rule of its own.
 PLAIN = {"message", "links", "engine.base", "server.config", "resources"}
 MODEL = {"models.config", "models.directory", "models.errors"}
-PLAY = PLAIN | {"recording", "tokenizer", "engine.recorded", "server", "server.build", "gaps"}
+PLAY = PLAIN | {"recording", "tokenizer", "engine.recorded", "server", "server.build", "server.openai", "gaps"}
 MAY_KNOW: dict[str, set[str]] = {
     "__init__": set(),
     "resources": set(),
@@ -46,25 +46,35 @@ MAY_KNOW: dict[str, set[str]] = {
     "engine": PLAIN
     | MODEL
     | {"engine.kv_cache", "attention", "distributed", "distributed.seat", "models", "profiling", "progress"},
-    "server": {"message", "links", "server.config", "resources"},
-    "gaps": {"message", "links", "tokenizer", "scheduler", "server"},
+    # The server, from the inside out: each of its rooms knows those above it here, and never one below.
+    "server.openai": {"message"},
+    "server": {"message", "links", "server.config", "server.openai"},
+    "server.limits": {"server", "server.config", "server.openai", "message"},
+    "server.workers": set(),
+    "server.operations": {"server", "server.config", "server.limits", "server.workers", "message"},
+    "gaps": {"message", "links", "tokenizer", "scheduler", "server", "server.openai"},
     # One place puts the components together, for processes and for a play alike.
     "server.build": PLAIN | {"tokenizer", "scheduler", "server", "gaps"},
-    "server.profiled": PLAIN | {"engine", "profiling", "server"},
-    "server.scheduler_process": PLAIN
-    | {"distributed.seat", "engine", "recording", "scheduler", "tokenizer", "server", "server.build"}
-    | {"server.profiled"},
-    "server.nodes": {"distributed.seat", "server", "server.config", "server.scheduler_process"},
-    "server.api_process": PLAIN | {"recording", "server", "server.build"},
-    "server.launch": PLAIN
+    "server.processes": {"server.config", "server.workers"},
+    "server.processes.profiled": PLAIN | {"engine", "profiling"},
+    "server.processes.scheduler_process": PLAIN
+    | {"distributed.seat", "engine", "recording", "scheduler", "tokenizer", "server.build", "server.workers"}
+    | {"server.processes.profiled"},
+    "server.processes.nodes": {"distributed.seat", "server.config", "server.workers"}
+    | {"server.processes.scheduler_process"},
+    "server.processes.api_process": PLAIN
+    | {"recording", "server", "server.build", "server.openai", "server.limits", "server.operations"}
+    | {"server.workers", "server.processes"},
+    "server.processes.launch": PLAIN
     | MODEL
-    | {"distributed.seat", "recording", "tokenizer", "models", "server", "server.build"}
-    | {"server.api_process", "server.nodes", "server.scheduler_process"},
-    "server.offline": PLAIN
+    | {"distributed.seat", "recording", "tokenizer", "models", "server.build", "server.workers"}
+    | {"server.processes", "server.processes.api_process", "server.processes.nodes"}
+    | {"server.processes.scheduler_process"},
+    "server.processes.offline": PLAIN
     | MODEL
-    | {"distributed.seat", "server", "server.build", "server.profiled"}
-    | {"server.scheduler_process"},
-    "llm": PLAIN | MODEL | {"models", "engine", "tokenizer", "server.offline"},
+    | {"distributed.seat", "server.build", "server.workers"}
+    | {"server.processes.profiled", "server.processes.scheduler_process"},
+    "llm": PLAIN | MODEL | {"models", "engine", "tokenizer", "server.processes.offline"},
     "bench": {"llm", "message", "recording"} | MODEL,
     "trace": PLAY,
     "views": {"message", "recording", "resources", "trace"},
@@ -72,8 +82,8 @@ MAY_KNOW: dict[str, set[str]] = {
     "exercises": PLAY | {"trace", "views", "scheduler", "engine.hashing"},
     "cli": PLAY
     | MODEL
-    | {"server.launch", "models", "engine", "llm", "bench", "profiling", "trace", "views", "exercises"}
-    | {"progress", "stepper"},
+    | {"server.processes", "server.processes.launch", "server.workers", "server.operations"}
+    | {"models", "engine", "llm", "bench", "profiling", "trace", "views", "exercises", "progress", "stepper"},
     "__main__": {"cli"},
 }
 

@@ -158,8 +158,8 @@ def has_driver() -> bool:
 def sockets() -> Finding:
     from ..links.zmq_queue import ZmqPullQueue, ZmqPushQueue
     from ..message import AbortMsg
-    from ..server.addresses import choose_directory, make_directory, remove_directory
-    from ..server.errors import StartError
+    from ..server.workers.addresses import choose_directory, make_directory, remove_directory
+    from ..server.workers.errors import StartError
 
     what, remedy = "sockets between processes", "set TMPDIR to another folder"
     try:
@@ -180,8 +180,8 @@ def sockets() -> Finding:
 
 
 def port() -> Finding:
-    from ..server.errors import StartError
-    from ..server.port import bind_port
+    from ..server.processes.port import bind_port
+    from ..server.workers.errors import StartError
 
     try:
         bind_port("127.0.0.1", DEFAULT_PORT).close()

@@ -336,8 +336,8 @@ def serve(
         log_level=effective_level(None if log_level is None else log_level.value, bool(context.obj), shell),
     )
     need_engine("serving a model")
-    from ..server.errors import StartError
-    from ..server.launch import launch_server
+    from ..server.processes.launch import launch_server
+    from ..server.workers.errors import StartError
 
     try:
         status = launch_server(args, run_shell=shell, program=program())

@@ -14,7 +14,7 @@ from .fail import fail
 if TYPE_CHECKING:
     import httpx
 
-    from ..server.audit import Report
+    from ..server.operations.audit import Report
 
 EVERY_S = 1.0
 SILENCE_S = 10.0
@@ -88,7 +88,7 @@ def _ask(client: httpx.Client, url: str) -> Report:
     """
     import msgspec
 
-    from ..server.audit import Report
+    from ..server.operations.audit import Report
     from .asking import AskError, check_answer, explained
     from .program import program
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from ..server.audit import ComponentHeld, Report, RequestHeld
+    from ..server.operations.audit import ComponentHeld, Report, RequestHeld
 
 RESIDUE = "RESIDUE"
 COLUMNS = ("uid", "state", "age", "held by", "what", "for")

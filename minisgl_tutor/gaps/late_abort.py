@@ -13,7 +13,7 @@ from starlette.requests import Request
 
 from ..message import AbortMsg
 from ..server.frontend import FrontendManager
-from ..server.protocol import RequestFailed
+from ..server.openai.failure import RequestFailed
 
 logger = logging.getLogger(__name__)
 

@@ -14,8 +14,10 @@ from typing import Any
 from ..message import ErrorReply, SamplingParams, TextLogprobs, Usage, UserReply
 from ..server.backlog import Reply
 from ..server.frontend import FrontendManager
-from ..server.protocol import Ask, Completed, CompletionBody, ResponseForm, error_body
-from ..server.sse import DONE, event
+from ..server.openai.answer import Completed, ResponseForm
+from ..server.openai.failure import error_body
+from ..server.openai.request_model import Ask, CompletionBody
+from ..server.openai.sse import DONE, event
 
 
 class ReferenceForm(ResponseForm):

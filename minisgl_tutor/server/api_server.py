@@ -17,23 +17,16 @@ from starlette.responses import Response
 
 from . import health
 from .body import WholeBody
-from .bulk import Examine, take_all
 from .choices import collect_all, stream_all, submit_all
 from .config import Limits, ServerArgs
-from .error_handlers import add_error_handlers
 from .frontend import FrontendManager, _unwrap_msg
-from .protocol import (
-    CompletionBody,
-    Message,
-    OpenAICompletionRequest,
-    ResponseForm,
-    Tally,
-    TextCompletionRequest,
-    refused,
-    to_json,
-    whole_response,
-)
-from .sse import EventStream
+from .openai.answer import ResponseForm, Tally, to_json, whole_response
+from .openai.bulk import Examine, take_all
+from .openai.conversation import Message
+from .openai.error_handlers import add_error_handlers
+from .openai.failure import refused
+from .openai.request_model import CompletionBody, OpenAICompletionRequest, TextCompletionRequest
+from .openai.sse import EventStream
 
 __all__ = ["FrontendManager", "Message", "OpenAICompletionRequest", "_unwrap_msg", "create_app"]
 

@@ -12,11 +12,11 @@ import asyncio
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from ..message import ErrorReply
-from .bulk import Examine
 from .config import Limits
 from .frontend import FrontendManager
-from .protocol import RequestFailed
-from .sse import ClientDisconnected, error_response, unless
+from .openai.bulk import Examine
+from .openai.failure import RequestFailed
+from .openai.sse import ClientDisconnected, error_response, unless
 
 
 class WholeBody:

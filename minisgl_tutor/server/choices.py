@@ -14,8 +14,10 @@ from typing import Any, TypeVar
 from starlette.requests import Request
 
 from .frontend import FrontendManager
-from .protocol import Ask, Completed, RequestFailed, ResponseForm, error_body
-from .sse import DONE, event
+from .openai.answer import Completed, ResponseForm
+from .openai.failure import RequestFailed, error_body
+from .openai.request_model import Ask
+from .openai.sse import DONE, event
 
 T = TypeVar("T")
 

@@ -31,10 +31,12 @@ from ..message import (
     unwrap,
 )
 from .backlog import FAR_BEHIND, Reply, UnreadBytes, merged
-from .chunks import ChunksTogether
-from .prompt import check_length
-from .protocol import Ask, Completed, CompletionBody, RequestFailed, ResponseForm, error_body
-from .sse import DONE, event, unless_disconnected
+from .openai.answer import Completed, ResponseForm
+from .openai.chunks import ChunksTogether
+from .openai.failure import RequestFailed, error_body
+from .openai.prompt import check_length
+from .openai.request_model import Ask, CompletionBody
+from .openai.sse import DONE, event, unless_disconnected
 
 logger = logging.getLogger(__name__)
 

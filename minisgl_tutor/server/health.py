@@ -9,8 +9,10 @@ from starlette.responses import Response
 
 from ..message import ErrorReply
 from .frontend import FrontendManager
-from .protocol import error_body, to_json
-from .watch import OK
+from .openai.answer import to_json
+from .openai.failure import error_body
+
+OK = "ok"
 
 Workers = Callable[[], dict[str, str]]
 """Each worker's name, and ``OK`` or what is wrong with it."""

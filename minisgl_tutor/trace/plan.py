@@ -22,7 +22,7 @@ from ..recording import (
     TokensLine,
 )
 from ..recording.redact import filler
-from ..server.protocol import CompletionBody
+from ..server.openai.request_model import CompletionBody
 from .asgi import Reader
 from .connection import HIGH_WATER
 from .redacted import prompt_lens, with_stand_ins

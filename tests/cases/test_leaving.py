@@ -10,9 +10,9 @@ import pytest
 
 from minisgl_tutor.engine.base import EngineInfo
 from minisgl_tutor.server.config import SchedulerConfig, ServerArgs
-from minisgl_tutor.server.ledger import Ledger
-from minisgl_tutor.server.operations import Operations
-from minisgl_tutor.server.watch import Pulses
+from minisgl_tutor.server.operations.ledger import Ledger
+from minisgl_tutor.server.operations.operations import Operations
+from minisgl_tutor.server.operations.watch import Pulses
 from minisgl_tutor.trace.asgi import AsgiClient, Reader
 
 LEAVES = Reader(leaves_at_us=500_000)
@@ -100,7 +100,7 @@ def test_case_a2_a_server_that_stops_while_a_client_leaves(serving):
 @pytest.mark.parametrize("more", [{}, {"n": 3}], ids=["one", "three"])
 def test_case_a3_no_layer_hides_who_left(serving, caplog, stream, around, more):
     """Request log, metrics, limits, API key and CORS stand around the app."""
-    caplog.set_level(logging.INFO, "minisgl_tutor.server.access")
+    caplog.set_level(logging.INFO, "minisgl_tutor.server.limits.access")
 
     async def main(it):
         loop = asyncio.get_running_loop()

@@ -10,9 +10,9 @@ from minisgl_tutor.cli.install import install_command
 from minisgl_tutor.cli.main import main
 from minisgl_tutor.cli.program import program
 from minisgl_tutor.gaps import REFERENCE
-from minisgl_tutor.server import launch
 from minisgl_tutor.server.config import Limits, SchedulerConfig, ServerArgs
-from minisgl_tutor.server.errors import StartError
+from minisgl_tutor.server.processes import launch
+from minisgl_tutor.server.workers.errors import StartError
 
 
 class Launches:

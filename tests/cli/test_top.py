@@ -13,7 +13,7 @@ from rich.console import Console
 
 from minisgl_tutor.cli.main import main
 from minisgl_tutor.cli.top_view import drawn, lines, span
-from minisgl_tutor.server.audit import ComponentHeld, Holding, Report, RequestHeld
+from minisgl_tutor.server.operations.audit import ComponentHeld, Holding, Report, RequestHeld
 
 EMPTY = Report("tiny", 0, 0, [ComponentHeld("api", 0, 0.0, 0.0)], [])
 LEAK = RequestHeld(

@@ -12,8 +12,8 @@ import pytest
 
 from minisgl_tutor.bench.answer import EventReader
 from minisgl_tutor.message import SamplingParams, Usage, UserReply
-from minisgl_tutor.server.protocol import ResponseForm
-from minisgl_tutor.server.sse import DONE, EventStream
+from minisgl_tutor.server.openai.answer import ResponseForm
+from minisgl_tutor.server.openai.sse import DONE, EventStream
 from minisgl_tutor.trace.clock import run
 
 PARAMS = SamplingParams(max_tokens=9)

@@ -15,7 +15,7 @@ import pytest
 from minisgl_tutor.gaps import with_gaps
 from minisgl_tutor.message import AbortMsg, SamplingParams, UserReply
 from minisgl_tutor.server.frontend import FrontendManager
-from minisgl_tutor.server.protocol import ResponseForm
+from minisgl_tutor.server.openai.answer import ResponseForm
 from minisgl_tutor.trace.clock import run
 
 FORM = ResponseForm("x", 0, "toy", chat=True)

@@ -7,7 +7,8 @@ import asyncio
 import pytest
 
 from minisgl_tutor.message import AbortMsg, ErrorReply, SamplingParams, TokenizeMsg, Usage, UserReply
-from minisgl_tutor.server.protocol import RequestFailed, ResponseForm
+from minisgl_tutor.server.openai.answer import ResponseForm
+from minisgl_tutor.server.openai.failure import RequestFailed
 from minisgl_tutor.trace.clock import run
 
 FORM = ResponseForm("x", 0, "toy", chat=True)

@@ -7,7 +7,7 @@ import re
 from typing import Any
 
 from minisgl_tutor.message import Usage, UserReply
-from minisgl_tutor.server.protocol import ResponseForm
+from minisgl_tutor.server.openai.answer import ResponseForm
 from minisgl_tutor.trace.clock import run
 
 

@@ -18,7 +18,7 @@ from starlette.requests import Request
 from ...links import MemoryAsyncPull, MemoryChannel
 from ...message import AbortMsg, BatchFrontendMsg, ErrorReply, Message, SamplingParams, UserReply
 from ...server.frontend import FrontendManager
-from ...server.protocol import ResponseForm
+from ...server.openai.answer import ResponseForm
 from .events import events
 from .front import reply
 from .lifecycle.kept import Keeping

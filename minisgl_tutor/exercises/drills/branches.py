@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 
 from ...message import TokenizeMsg
-from ...server.request_model import MOST_TOKENS
+from ...server.openai.request_model import MOST_TOKENS
 from ..drill import NEVER_ENDS, Drill, Found, Reader, Say, in_virtual_time
 from ..reader_file import the_function
 from ..wire import Raised

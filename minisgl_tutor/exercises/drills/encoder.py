@@ -17,7 +17,7 @@ from ...gaps.reference_wire import ReferenceWire
 from ...message import BatchFrontendMsg, ErrorReply, UserReply
 from ...recording import Recording
 from ...server.frontend import FrontendManager
-from ...server.protocol import ResponseForm
+from ...server.openai.answer import ResponseForm
 from ..drill import NEVER_ENDS, Drill, Found, Reader, Say, in_virtual_time
 from ..reader_file import the_class
 from .events import Event, events

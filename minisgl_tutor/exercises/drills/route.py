@@ -12,8 +12,8 @@ from fastapi import FastAPI
 
 from ...links import MemoryAsyncPull, MemoryAsyncPush, MemoryChannel
 from ...message import Message, UserReply, unwrap
-from ...server.error_handlers import add_error_handlers
 from ...server.frontend import FrontendManager
+from ...server.openai.error_handlers import add_error_handlers
 from ...trace.asgi import AsgiClient, Exchange
 from ..drill import THREAD, Found, general_fault
 from ..wire import Raised

@@ -11,8 +11,8 @@ import pytest
 from openai.types import completion_create_params as text_params
 from openai.types.chat import completion_create_params as chat_params
 
-from minisgl_tutor.server.fields import HARMLESS, NEUTRAL
-from minisgl_tutor.server.protocol import OpenAICompletionRequest, TextCompletionRequest
+from minisgl_tutor.server.openai.fields import HARMLESS, NEUTRAL
+from minisgl_tutor.server.openai.request_model import OpenAICompletionRequest, TextCompletionRequest
 
 HERE = Path(__file__).parent
 TABLE = HERE.parents[2] / "docs" / "openai-fields.md"

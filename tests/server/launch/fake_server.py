@@ -18,11 +18,11 @@ from dataclasses import fields, replace
 
 from minisgl_tutor.links.zmq_queue import ZmqPullQueue, ZmqPushQueue
 from minisgl_tutor.message import AbortMsg, TokenizeMsg, UserReply
-from minisgl_tutor.server.addresses import Addresses
-from minisgl_tutor.server.children import Children
 from minisgl_tutor.server.config import Limits, ServerArgs
-from minisgl_tutor.server.errors import StartError
-from minisgl_tutor.server.worker import Ready
+from minisgl_tutor.server.workers.addresses import Addresses
+from minisgl_tutor.server.workers.children import Children
+from minisgl_tutor.server.workers.errors import StartError
+from minisgl_tutor.server.workers.worker import Ready
 
 WORD_S = 0.01
 FLOOD = "word " * 4_000_000
@@ -72,8 +72,8 @@ def talking_worker(fault: str, address: str, frontend: str, ready: Ready) -> Non
 
 
 def main(port: int, num_tokenizer: int, faults: dict[str, str]) -> int:
-    from minisgl_tutor.server.api_process import run_api_server
-    from minisgl_tutor.server.logs import configure_logging
+    from minisgl_tutor.server.processes.api_process import run_api_server
+    from minisgl_tutor.server.workers.logs import configure_logging
 
     def start_subprocess(children: Children, addresses: Addresses) -> None:
         for name in ("minisgl-TP0-scheduler", "minisgl-detokenizer-0"):

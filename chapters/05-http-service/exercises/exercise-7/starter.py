@@ -11,7 +11,7 @@ The class that it derives from, in minisgl_tutor/server/frontend.py, is itself o
 right answer: do not open it before you have your own. `request`, Starlette's, has two
 ways to notice a client that leaves before its whole answer is there: `receive()` waits
 for an "http.disconnect", and `is_disconnected()` says at once whether it has left.
-Raise ClientDisconnected, of minisgl_tutor.server.sse, when you have noticed.
+Raise ClientDisconnected, of minisgl_tutor.server.openai.sse, when you have noticed.
 """
 
 from __future__ import annotations
@@ -24,8 +24,9 @@ from starlette.requests import Request
 
 from minisgl_tutor.message import AbortMsg, ErrorReply, SamplingParams, TokenizeMsg, Usage
 from minisgl_tutor.server.frontend import FrontendManager, Reply
-from minisgl_tutor.server.protocol import Completed, RequestFailed, ResponseForm, error_body
-from minisgl_tutor.server.sse import DONE, event
+from minisgl_tutor.server.openai.answer import Completed, ResponseForm
+from minisgl_tutor.server.openai.failure import RequestFailed, error_body
+from minisgl_tutor.server.openai.sse import DONE, event
 
 logger = logging.getLogger(__name__)
 

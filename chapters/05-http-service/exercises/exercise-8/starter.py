@@ -6,7 +6,7 @@ abort if one is due, and keeps nothing. Here nobody notices that the client has 
 Starlette's `request` tells it in two ways: `await request.receive()` returns a dictionary
 whose "type" is "http.disconnect" when the client leaves, and `await
 request.is_disconnected()` says at once whether it has left. Raise ClientDisconnected, of
-minisgl_tutor.server.sse, when you have noticed. What is asked is told in exercise-8.md
+minisgl_tutor.server.openai.sse, when you have noticed. What is asked is told in exercise-8.md
 beside this file.
 """
 
@@ -15,7 +15,7 @@ from __future__ import annotations
 from starlette.requests import Request
 
 from minisgl_tutor.server.frontend import FrontendManager
-from minisgl_tutor.server.protocol import Completed
+from minisgl_tutor.server.openai.answer import Completed
 
 
 class MyFrontendManager(FrontendManager):

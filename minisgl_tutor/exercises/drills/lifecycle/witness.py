@@ -18,8 +18,9 @@ from typing import Any
 from starlette.requests import Request
 
 from ....server.frontend import FrontendManager
-from ....server.protocol import Completed, RequestFailed, ResponseForm
-from ....server.sse import ClientDisconnected
+from ....server.openai.answer import Completed, ResponseForm
+from ....server.openai.failure import RequestFailed
+from ....server.openai.sse import ClientDisconnected
 from ....trace.asgi import Exchange
 from ....trace.clock import VirtualTimeLoop
 from ...reader_file import raised

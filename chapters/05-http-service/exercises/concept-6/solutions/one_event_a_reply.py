@@ -7,8 +7,8 @@ from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from typing import Any
 
 from minisgl_tutor.server.frontend import FrontendManager
-from minisgl_tutor.server.protocol import ResponseForm
-from minisgl_tutor.server.sse import DONE, event
+from minisgl_tutor.server.openai.answer import ResponseForm
+from minisgl_tutor.server.openai.sse import DONE, event
 
 
 class MyFrontendManager(FrontendManager):

@@ -7,7 +7,7 @@ from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from typing import Any
 
 from minisgl_tutor.server.frontend import FrontendManager
-from minisgl_tutor.server.protocol import ResponseForm
+from minisgl_tutor.server.openai.answer import ResponseForm
 
 
 class MyFrontendManager(FrontendManager):

@@ -13,8 +13,8 @@ from typing import Any
 from starlette.requests import Request
 
 from minisgl_tutor.server.frontend import FrontendManager
-from minisgl_tutor.server.protocol import Completed, ResponseForm
-from minisgl_tutor.server.sse import DONE, event
+from minisgl_tutor.server.openai.answer import Completed, ResponseForm
+from minisgl_tutor.server.openai.sse import DONE, event
 
 
 class MyFrontendManager(FrontendManager):

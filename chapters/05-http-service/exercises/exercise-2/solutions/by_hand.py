@@ -10,7 +10,7 @@ from starlette.responses import JSONResponse, Response, StreamingResponse
 
 from minisgl_tutor.message import SamplingParams
 from minisgl_tutor.server.api_server import get_global_state
-from minisgl_tutor.server.protocol import OpenAICompletionRequest
+from minisgl_tutor.server.openai.request_model import OpenAICompletionRequest
 
 
 async def v1_completions(req: OpenAICompletionRequest, request: Request) -> Response:

@@ -10,8 +10,9 @@ from starlette.responses import Response
 
 from minisgl_tutor.message import SamplingParams
 from minisgl_tutor.server.api_server import get_global_state
-from minisgl_tutor.server.protocol import OpenAICompletionRequest, ResponseForm, to_json, whole_response
-from minisgl_tutor.server.sse import EventStream
+from minisgl_tutor.server.openai.answer import ResponseForm, to_json, whole_response
+from minisgl_tutor.server.openai.request_model import OpenAICompletionRequest
+from minisgl_tutor.server.openai.sse import EventStream
 
 
 async def v1_completions(req: OpenAICompletionRequest, request: Request) -> Response:

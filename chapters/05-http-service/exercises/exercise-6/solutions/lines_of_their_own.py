@@ -6,7 +6,7 @@ import json
 from collections.abc import AsyncGenerator
 
 from minisgl_tutor.gaps.reference_wire import ReferenceWire
-from minisgl_tutor.server.protocol import ResponseForm
+from minisgl_tutor.server.openai.answer import ResponseForm
 
 
 class MyFrontendManager(ReferenceWire):

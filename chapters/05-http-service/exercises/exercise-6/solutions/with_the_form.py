@@ -6,8 +6,8 @@ from collections.abc import AsyncGenerator
 from contextlib import aclosing
 
 from minisgl_tutor.gaps.reference_wire import ReferenceWire
-from minisgl_tutor.server.protocol import ResponseForm
-from minisgl_tutor.server.sse import DONE, event
+from minisgl_tutor.server.openai.answer import ResponseForm
+from minisgl_tutor.server.openai.sse import DONE, event
 
 
 class MyFrontendManager(ReferenceWire):

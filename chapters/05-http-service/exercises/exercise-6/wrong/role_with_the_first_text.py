@@ -9,7 +9,7 @@ from collections.abc import AsyncGenerator
 from typing import Any
 
 from minisgl_tutor.gaps.reference_wire import ReferenceWire
-from minisgl_tutor.server.protocol import ResponseForm, to_json
+from minisgl_tutor.server.openai.answer import ResponseForm, to_json
 
 
 class MyFrontendManager(ReferenceWire):

@@ -9,7 +9,7 @@ from starlette.requests import Request
 
 from minisgl_tutor.message import AbortMsg, SamplingParams, TokenizeMsg
 from minisgl_tutor.server.frontend import FrontendManager, Reply
-from minisgl_tutor.server.protocol import Completed
+from minisgl_tutor.server.openai.answer import Completed
 
 
 class MyFrontendManager(FrontendManager):

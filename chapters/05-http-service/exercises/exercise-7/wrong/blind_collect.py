@@ -8,7 +8,7 @@ from __future__ import annotations
 from starlette.requests import Request
 
 from minisgl_tutor.server.frontend import FrontendManager
-from minisgl_tutor.server.protocol import Completed
+from minisgl_tutor.server.openai.answer import Completed
 
 
 class MyFrontendManager(FrontendManager):

@@ -13,8 +13,9 @@ from starlette.requests import Request
 
 from minisgl_tutor.message import AbortMsg, ErrorReply, SamplingParams, TokenizeMsg, Usage
 from minisgl_tutor.server.frontend import FrontendManager, Reply
-from minisgl_tutor.server.protocol import Completed, RequestFailed, ResponseForm, error_body
-from minisgl_tutor.server.sse import DONE, event, unless_disconnected
+from minisgl_tutor.server.openai.answer import Completed, ResponseForm
+from minisgl_tutor.server.openai.failure import RequestFailed, error_body
+from minisgl_tutor.server.openai.sse import DONE, event, unless_disconnected
 
 
 class MyFrontendManager(FrontendManager):

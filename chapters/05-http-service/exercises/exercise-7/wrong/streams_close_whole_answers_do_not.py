@@ -12,7 +12,8 @@ from starlette.requests import Request
 
 from minisgl_tutor.message import ErrorReply, Usage
 from minisgl_tutor.server.frontend import FrontendManager, Reply
-from minisgl_tutor.server.protocol import Completed, RequestFailed
+from minisgl_tutor.server.openai.answer import Completed
+from minisgl_tutor.server.openai.failure import RequestFailed
 
 
 class MyFrontendManager(FrontendManager):

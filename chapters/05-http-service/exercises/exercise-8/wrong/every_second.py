@@ -10,8 +10,8 @@ import asyncio
 from starlette.requests import Request
 
 from minisgl_tutor.server.frontend import FrontendManager
-from minisgl_tutor.server.protocol import Completed
-from minisgl_tutor.server.sse import ClientDisconnected
+from minisgl_tutor.server.openai.answer import Completed
+from minisgl_tutor.server.openai.sse import ClientDisconnected
 
 
 class MyFrontendManager(FrontendManager):

@@ -1,0 +1,1 @@
+"""The processes that a server is made of, and who starts them."""

@@ -1,0 +1,44 @@
+"""Workers that report, and workers that another one waits for."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from minisgl_tutor.server.workers.children import Children
+from minisgl_tutor.server.workers.errors import StartError
+from minisgl_tutor.server.workers.worker import Ready
+
+
+def waits(ready: Ready) -> None:
+    ready()
+    time.sleep(3600)
+
+
+def never_ready(ready: Ready) -> None:
+    time.sleep(3600)
+
+
+def fails(ready: Ready) -> None:
+    raise StartError("the second GPU is made of cheese")
+
+
+def test_nobody_waits_for_a_silent_worker() -> None:
+    """(C2.21)"""
+    told: list[str] = []
+    with Children("error") as children:
+        children.start("first", waits)
+        children.start_silent("second", never_ready)
+        assert children.names == ["first"]
+        assert children.wait_ready(on_ready=told.append) is None
+        assert len(children.sentinels) == 2
+    assert told == ["first"]
+
+
+def test_a_silent_worker_that_fails_says_so() -> None:
+    with Children("error") as children:
+        children.start("first", never_ready)
+        children.start_silent("second", fails)
+        with pytest.raises(StartError, match="the second GPU is made of cheese"):
+            children.wait_ready()
