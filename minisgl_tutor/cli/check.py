@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from .desk import EXERCISE, Desk, Lang
+from .caller import caller
+from .desk import EXERCISE, Desk
 
 if TYPE_CHECKING:
     from ..exercises.catalogue import Exercise
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 
 
 def check(
+    context: typer.Context,
     names: Annotated[
         list[str] | None, typer.Argument(metavar="EXERCISE...", help=EXERCISE, show_default=False)
     ] = None,
@@ -31,14 +33,13 @@ def check(
     report: Annotated[
         Path | None, typer.Option(help="Write all verdicts to this file, as JSON.", show_default=False)
     ] = None,
-    lang: Lang = None,
 ) -> None:
     """Judge your version of an exercise: exit status 0 right, 1 not yet right, 2 could not be judged."""
     import secrets
 
     from ..exercises.verdict import Exit
 
-    desk = Desk(lang)
+    desk = Desk(caller(context).say)
     exercises = desk.exercises(names or [], everything, chapter)
     if not names:
         exercises = _begun(desk, exercises, quiet=json)

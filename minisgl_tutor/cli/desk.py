@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,37 +13,22 @@ from .fail import fail
 
 if TYPE_CHECKING:
     from ..exercises.catalogue import Exercise
-    from ..exercises.language import Language
     from ..exercises.sentences import Teller
+    from ..language import Language, Tongue
 
 EXERCISE = "exercise-7, 7 or 5.7; 5c.4 and 2.3 for the others."
 
 Name = Annotated[str, typer.Argument(metavar="EXERCISE", help=EXERCISE, show_default=False)]
-Lang = Annotated[
-    str | None,
-    typer.Option(
-        "--lang", metavar="en|zh", help="English or Chinese; else MINISGL_TUTOR_LANG or the locale decides."
-    ),
-]
-
-
-def language_of(lang: str | None) -> Language:
-    """The language of ``--lang``, else of the environment; ends the program if it is neither of the two."""
-    from ..exercises.language import LANGUAGES, language
-
-    if lang is not None and lang not in LANGUAGES:
-        fail(f"--lang takes {' or '.join(LANGUAGES)}, not {lang!r}")
-    return language({"LANG": lang} if lang else os.environ)
 
 
 class Desk:
     """``say`` says what belongs to no exercise; an exercise's own teller says the rest."""
 
-    def __init__(self, lang: str | None) -> None:
+    def __init__(self, tongue: Tongue) -> None:
         from ..exercises.sentences import GENERAL, Teller
         from ..exercises.workspace import Workspace
 
-        self.language: Language = language_of(lang)
+        self.language: Language = tongue.language
         self.say: Teller = Teller(GENERAL[self.language])
         self.workspace = Workspace.find(Path.cwd())
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from ..language import ENGLISH
 from .desk import EXERCISE, Desk
 
 if TYPE_CHECKING:
@@ -41,7 +42,7 @@ def check_exercises(
 
     from ..exercises.matrix import untold
 
-    desk = Desk("en")
+    desk = Desk(ENGLISH)
     chosen = secrets.randbelow(1_000_000) if seed is None else seed
     wrong = 0
     if markdown:

@@ -6,18 +6,19 @@ from typing import Annotated
 
 import typer
 
-from .desk import Desk, Lang
+from .caller import caller
+from .desk import Desk
 
 
 def exercises(
+    context: typer.Context,
     chapter: Annotated[str | None, typer.Option(help="Only those of this chapter: 2, 5 or 5c.")] = None,
-    lang: Lang = None,
 ) -> None:
     """List the exercises and how far you are."""
     from rich.console import Console
     from rich.table import Table
 
-    desk = Desk(lang)
+    desk = Desk(caller(context).say)
     damaged = desk.workspace.set_aside_damage()
     if damaged is not None:
         typer.echo(desk.say("damaged", kept=damaged))

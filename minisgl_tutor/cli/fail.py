@@ -4,10 +4,21 @@ from __future__ import annotations
 
 from typing import NoReturn
 
-import typer
+from ..language import Sentence
 
 
-def fail(sentence: str, status: int = 2) -> NoReturn:
-    """One sentence on standard error, and the exit status."""
-    typer.echo(f"Error: {sentence}", err=True)
-    raise typer.Exit(status)
+class Failure(Exception):
+    """The program ends with this sentence on standard error and the exit status."""
+
+    def __init__(self, sentence: Sentence, status: int) -> None:
+        super().__init__(sentence)
+        self.sentence = sentence
+        self.status = status
+
+
+def fail(sentence: Sentence | str, status: int = 2) -> NoReturn:
+    """
+    Raises:
+        Failure: always.
+    """
+    raise Failure(sentence if isinstance(sentence, Sentence) else Sentence(sentence), status)

@@ -7,14 +7,15 @@ from typing import Annotated
 
 import typer
 
-from .desk import Desk, Lang, Name
+from .caller import caller
+from .desk import Desk, Name
 
 
-def hint(name: Name, lang: Lang = None) -> None:
+def hint(context: typer.Context, name: Name) -> None:
     """Show the next hint: first a question, then a direction, then the place."""
     from .program import program
 
-    desk = Desk(lang)
+    desk = Desk(caller(context).say)
     exercise = desk.exercise(name)
     hints = exercise.hints(desk.language)
     with desk.writing():
@@ -25,16 +26,16 @@ def hint(name: Name, lang: Lang = None) -> None:
 
 
 def solution(
+    context: typer.Context,
     name: Name,
     give_up: Annotated[bool, typer.Option("--give-up", help="Show it although you have not passed.")] = False,
-    lang: Lang = None,
 ) -> None:
     """Show a solution, once you have passed, or with --give-up."""
     from ..exercises.workspace import shown
     from ..resources import shipped
     from .fail import fail
 
-    desk = Desk(lang)
+    desk = Desk(caller(context).say)
     exercise = desk.exercise(name)
     if not give_up and desk.workspace.state(exercise) not in ("passed", "changed"):
         fail(desk.say("solution-first", exercise=exercise.name))
@@ -46,11 +47,11 @@ def solution(
         typer.echo(desk.say("solution-others", files=", ".join(map(shown, others))))
 
 
-def reset(name: Name, lang: Lang = None) -> None:
+def reset(context: typer.Context, name: Name) -> None:
     """Begin an exercise again. Your file is kept under another name."""
     from ..exercises.workspace import shown
 
-    desk = Desk(lang)
+    desk = Desk(caller(context).say)
     exercise = desk.exercise(name)
     with desk.writing():
         kept = desk.workspace.reset(exercise)
@@ -60,7 +61,7 @@ def reset(name: Name, lang: Lang = None) -> None:
     )
 
 
-def diff(name: Name, lang: Lang = None) -> None:
+def diff(context: typer.Context, name: Name) -> None:
     """Show what you have changed in the starter."""
     from rich.console import Console
     from rich.syntax import Syntax
@@ -69,7 +70,7 @@ def diff(name: Name, lang: Lang = None) -> None:
     from .fail import fail
     from .program import program
 
-    desk = Desk(lang)
+    desk = Desk(caller(context).say)
     exercise = desk.exercise(name)
     file = desk.workspace.file(exercise)
     try:

@@ -12,13 +12,16 @@ from typing import Annotated
 import typer
 
 from .. import __version__
+from ..language import ENGLISH, Sentence, Tongue, chosen
 from ..resources import IncompleteInstallation
 from .bench import bench
+from .caller import Caller, without_language
 from .chat import chat
 from .check import check
 from .dev import dev
 from .doctor import doctor
 from .exercises import exercises
+from .fail import Failure
 from .gaps import gaps
 from .help_with import diff, hint, reset, solution
 from .read import read
@@ -28,7 +31,15 @@ from .top import top
 from .trace import trace
 from .watch import watch
 
-OWN_OPTIONS = {"--help", "-h", "--version", "--verbose", "--install-completion", "--show-completion"}
+OWN_OPTIONS = {
+    "--lang",
+    "--help",
+    "-h",
+    "--version",
+    "--verbose",
+    "--install-completion",
+    "--show-completion",
+}
 
 app = typer.Typer(
     name="minisgl-tutor",
@@ -59,6 +70,14 @@ def tutor(
     verbose: Annotated[
         bool, typer.Option("--verbose", help="Tell all of an unexpected error; anywhere on the line.")
     ] = False,
+    lang: Annotated[
+        str | None,
+        typer.Option(
+            metavar="en|zh",
+            help="English or Chinese, anywhere on the line; else MINISGL_TUTOR_LANG or the locale decides.",
+            show_default=False,
+        ),
+    ] = None,
 ) -> None:
     """A small LLM server that can be taken apart.
 
@@ -77,8 +96,14 @@ def main(arguments: list[str] | None = None) -> None:
             setattr(sys, name, open(os.devnull, "w"))  # noqa: SIM115
         elif isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")  # no locale makes a character an error
+    say = ENGLISH
     try:
-        app(_named([argument for argument in given if argument != "--verbose"]), obj=verbose)
+        rest, language = without_language([argument for argument in given if argument != "--verbose"])
+        say = Tongue(language or chosen(os.environ))
+        app(_named(rest), obj=Caller(say, verbose))
+    except Failure as failure:
+        print(say(Sentence("Error: {what}", what=failure.sentence)), file=sys.stderr)
+        sys.exit(failure.status)
     except Exception as error:
         if verbose:
             traceback.print_exc()

@@ -6,19 +6,19 @@ from typing import Annotated
 
 import typer
 
-from .desk import Lang
+from .caller import caller
 
 WIDEST = 110
 """Lines of text that are longer than this are hard to follow; code is not."""
 
 
 def read(
+    context: typer.Context,
     chapter: Annotated[int, typer.Argument(help="The chapter's number.", show_default=False)],
     page: Annotated[
         str,
         typer.Argument(help="Another page of it than the first: `read 5 concepts`.", show_default=False),
     ] = "",
-    lang: Lang = None,
     pager: Annotated[
         bool,
         typer.Option(
@@ -31,11 +31,10 @@ def read(
     import sys
 
     from ..views.chapter import FIRST_PAGE, ChapterNotFound, chapter_file, rendered
-    from .desk import language_of
     from .fail import fail
     from .pager import paged
 
-    language = language_of(lang)
+    language = caller(context).say.language
     try:
         file = chapter_file(chapter, language, page or FIRST_PAGE)
     except ChapterNotFound as error:

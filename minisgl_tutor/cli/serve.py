@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from ..server.config import Limits, SchedulerConfig, ServerArgs
+from .caller import caller
 from .fail import fail
 from .install import need_engine
 from .program import program
@@ -333,7 +334,9 @@ def serve(
         redact=redact,
         profile=writable(profile, "--profile"),
         torch_profile=None if torch_profile is None else str(torch_profile),
-        log_level=effective_level(None if log_level is None else log_level.value, bool(context.obj), shell),
+        log_level=effective_level(
+            None if log_level is None else log_level.value, caller(context).verbose, shell
+        ),
     )
     need_engine("serving a model")
     from ..server.processes.launch import launch_server

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import typer
 
-from .desk import Desk, Lang, Name
+from .caller import caller
+from .desk import Desk, Name
 
 
-def start(name: Name, lang: Lang = None) -> None:
+def start(context: typer.Context, name: Name) -> None:
     """Begin an exercise: its starter and its text go into ./minisgl-exercises, or that of a folder above.
 
     A file of yours is never overwritten.
@@ -15,7 +16,7 @@ def start(name: Name, lang: Lang = None) -> None:
     from ..exercises.workspace import shown
     from .program import program
 
-    desk = Desk(lang)
+    desk = Desk(caller(context).say)
     exercise = desk.exercise(name)
     say = exercise.teller(desk.language)
     with desk.writing():

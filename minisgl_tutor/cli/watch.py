@@ -7,17 +7,18 @@ from typing import Annotated
 
 import typer
 
+from .caller import caller
 from .check import judged
-from .desk import Desk, Lang, Name
+from .desk import Desk, Name
 
 LOOK_S = 0.3
 """How often the file is looked at."""
 
 
 def watch(
+    context: typer.Context,
     name: Name,
     once: Annotated[bool, typer.Option("--until-right", help="End as soon as it is right.")] = False,
-    lang: Lang = None,
 ) -> None:
     """Check an exercise again whenever you save it, until Ctrl+C."""
     import secrets
@@ -25,7 +26,7 @@ def watch(
     from ..exercises.verdict import Exit
     from ..exercises.workspace import shown
 
-    desk = Desk(lang)
+    desk = Desk(caller(context).say)
     exercise = desk.exercise(name)
     with desk.writing():
         desk.workspace.start(exercise)

@@ -18,9 +18,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from ..language import Language
 from ..resources import chapters_dir
 from .drill import Drill
-from .language import Language
 from .sentences import GENERAL, Teller
 
 

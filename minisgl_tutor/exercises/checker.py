@@ -14,10 +14,10 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
+from ..language import Language
 from ..recording import Recording
 from .catalogue import Exercise
 from .drill import BLOCKS, GENERAL, POLLS, STUCK, THREAD, CheckFailed, Drill, Found, general_fault
-from .language import Language
 from .runner import WHOLE_S, ReaderStopped, Runner, TookTooLong, running
 from .sentences import Teller
 from .verdict import Failure, Report, Verdict

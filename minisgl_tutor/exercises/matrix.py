@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from ..language import LANGUAGES
 from .catalogue import Exercise
-from .language import LANGUAGES
 from .sentences import GENERAL
 from .verdict import Exit, Verdict
 from .workspace import TEXTS

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from ..language import Language
 from .chinese import CHINESE
 from .english import ENGLISH
-from .language import Language
 
 GENERAL: Mapping[Language, Mapping[str, str]] = {"en": ENGLISH, "zh": CHINESE}
 """The sentences of all exercises."""

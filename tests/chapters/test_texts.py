@@ -14,6 +14,7 @@ import pytest
 from markdown_it import MarkdownIt
 from typer.main import get_command
 
+from minisgl_tutor.cli.caller import without_language
 from minisgl_tutor.cli.main import app
 from minisgl_tutor.exercises.catalogue import resolve as resolve_exercise
 from minisgl_tutor.gaps import resolve as resolve_gaps
@@ -146,6 +147,7 @@ def check(words: list[str]) -> None:
         Exception: it cannot be parsed, or names something that is not there.
     """
     command: Any = PROGRAM
+    words, _ = without_language(words)
     context = command.make_context("minisgl-tutor", list(words))
     while hasattr(command, "resolve_command"):
         name, command, words = command.resolve_command(context, list(words))

@@ -1,0 +1,58 @@
+"""Who has called the program, and in which language that person is spoken to."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from ..language import LANGUAGES, Language, Sentence, Tongue
+from .fail import fail
+
+if TYPE_CHECKING:
+    import typer
+
+OPTION = "--lang"
+
+
+@dataclass(frozen=True)
+class Caller:
+    """What every command is told besides its own options."""
+
+    say: Tongue
+    verbose: bool = False
+
+
+def caller(context: typer.Context) -> Caller:
+    """The caller of the command that runs in ``context``."""
+    found = context.find_root().obj
+    assert isinstance(found, Caller)
+    return found
+
+
+def without_language(arguments: Sequence[str]) -> tuple[list[str], Language | None]:
+    """The arguments without ``--lang``, which may stand anywhere before a ``--``, and what it says.
+
+    Raises:
+        Failure: it names no language.
+    """
+    kept: list[str] = []
+    language: Language | None = None
+    rest = iter(arguments)
+    for argument in rest:
+        name, equals, value = argument.partition("=")
+        if argument == "--":
+            return [*kept, argument, *rest], language
+        if name != OPTION:
+            kept.append(argument)
+            continue
+        language = _language(value if equals else next(rest, ""))
+    return kept, language
+
+
+def _language(value: str) -> Language:
+    for language in LANGUAGES:
+        if value == language:
+            return language
+    either = " or ".join(LANGUAGES)
+    fail(Sentence("--lang takes {either}, not {value!r}", either=either, value=value))

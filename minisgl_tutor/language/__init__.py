@@ -1,0 +1,21 @@
+"""The languages that a reader is spoken to in: sentences that know their values, and how each is said.
+
+Code that finds something to say makes a ``Sentence``, in English. Whoever shows it has a ``Tongue``, and says
+it.
+"""
+
+from .choice import LANGUAGES, VARIABLE, Language, chosen
+from .sentence import Sentence, counted, sentence_of
+from .tongue import ENGLISH, Tongue
+
+__all__ = [
+    "ENGLISH",
+    "LANGUAGES",
+    "VARIABLE",
+    "Language",
+    "Sentence",
+    "Tongue",
+    "chosen",
+    "counted",
+    "sentence_of",
+]

@@ -1,0 +1,49 @@
+"""A sentence for a reader, before it is known in which language it will be said."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+
+@dataclass(frozen=True, init=False)
+class Sentence:
+    """``text`` in English, with the names of its values in braces as ``str.format`` has them.
+
+    A value may be a ``Sentence`` too; then it is said in the same language. ``more`` is the
+    text for several, where the value ``count`` decides (see ``counted``).
+
+    ``str(sentence)`` is the English one.
+    """
+
+    text: str
+    values: dict[str, Any] = field(hash=False)
+    more: str = ""
+
+    def __init__(self, text: str, /, more: str = "", **values: Any) -> None:
+        object.__setattr__(self, "text", text)
+        object.__setattr__(self, "values", values)
+        object.__setattr__(self, "more", more)
+
+    def __str__(self) -> str:
+        return self.filled(self.more if self.more and self.values["count"] != 1 else self.text, self.values)
+
+    def with_values(self, **values: Any) -> Sentence:
+        """The same sentence about something else."""
+        return Sentence(self.text, more=self.more, **values)
+
+    @staticmethod
+    def filled(text: str, values: dict[str, Any]) -> str:
+        """``text`` with its values. Without values it is taken as it is, braces and all."""
+        return text.format(**values) if values else text
+
+
+def counted(one: str, more: str, /, *, count: int, **values: Any) -> Sentence:
+    """A sentence that counts something: ``one`` says it of one, ``more`` of several."""
+    return Sentence(one, more=more, count=count, **values)
+
+
+def sentence_of(error: BaseException) -> Sentence:
+    """What an error has to say: the sentence that it was made with, else its text as it is."""
+    first = error.args[0] if error.args else None
+    return first if isinstance(first, Sentence) else Sentence(str(error))
