@@ -5,7 +5,7 @@ it.
 """
 
 from .choice import LANGUAGES, VARIABLE, Language, chosen
-from .sentence import Sentence, counted, sentence_of
+from .sentence import Sentence, counted, joined, sentence_of
 from .tongue import ENGLISH, Tongue
 
 __all__ = [
@@ -17,5 +17,6 @@ __all__ = [
     "Tongue",
     "chosen",
     "counted",
+    "joined",
     "sentence_of",
 ]

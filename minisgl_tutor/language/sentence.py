@@ -2,28 +2,40 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Iterable
 from typing import Any
 
 
-@dataclass(frozen=True, init=False)
 class Sentence:
     """``text`` in English, with the names of its values in braces as ``str.format`` has them.
 
     A value may be a ``Sentence`` too; then it is said in the same language. ``more`` is the
     text for several, where the value ``count`` decides (see ``counted``).
 
-    ``str(sentence)`` is the English one.
+    ``str(sentence)`` is the English one. One without a text is false, and says nothing.
     """
 
-    text: str
-    values: dict[str, Any] = field(hash=False)
-    more: str = ""
+    __slots__ = ("more", "text", "values")
 
     def __init__(self, text: str, /, more: str = "", **values: Any) -> None:
-        object.__setattr__(self, "text", text)
-        object.__setattr__(self, "values", values)
-        object.__setattr__(self, "more", more)
+        self.text = text
+        self.values = values
+        self.more = more
+
+    def __bool__(self) -> bool:
+        return bool(self.text)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Sentence) and self._parts() == other._parts()
+
+    def __hash__(self) -> int:
+        return hash((self.text, self.more))
+
+    def __repr__(self) -> str:
+        return f"Sentence({str(self)!r})"
+
+    def _parts(self) -> tuple[str, str, dict[str, Any]]:
+        return self.text, self.more, self.values
 
     def __str__(self) -> str:
         return self.filled(self.more if self.more and self.values["count"] != 1 else self.text, self.values)
@@ -41,6 +53,12 @@ class Sentence:
 def counted(one: str, more: str, /, *, count: int, **values: Any) -> Sentence:
     """A sentence that counts something: ``one`` says it of one, ``more`` of several."""
     return Sentence(one, more=more, count=count, **values)
+
+
+def joined(between: str, parts: Iterable[Sentence]) -> Sentence:
+    """Several sentences as one, with ``between`` between them in every language."""
+    values = {f"part{number}": part for number, part in enumerate(parts)}
+    return Sentence(between.join(f"{{{name}}}" for name in values), **values)
 
 
 def sentence_of(error: BaseException) -> Sentence:

@@ -20,7 +20,7 @@ class Tongue:
         self.language = language
 
     def __call__(self, sentence: Sentence) -> str:
-        if self.language == "en":
+        if self.language == "en" or not sentence:  # gettext answers nothing with its header
             return str(sentence)
         if sentence.more:
             text = self._catalogues.ngettext(sentence.text, sentence.more, sentence.values["count"])

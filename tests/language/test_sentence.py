@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from minisgl_tutor.language import ENGLISH, Sentence, Tongue, counted, sentence_of, tongue
+from minisgl_tutor.language import ENGLISH, Sentence, Tongue, counted, joined, sentence_of, tongue
 
 CATALOGUE = {
     "{name} is late": "{name} 迟到了",
@@ -58,6 +58,23 @@ def test_what_no_catalogue_has_is_said_in_english(chinese: Tongue) -> None:
 
 def test_braces_stay_where_there_are_no_values(chinese: Tongue) -> None:
     assert str(Sentence('{"model": 1}')) == chinese(Sentence('{"model": 1}')) == '{"model": 1}'
+
+
+def test_several_are_one(chinese: Tongue) -> None:
+    both = joined("; ", [Sentence("{name} is late", name=1), Sentence("nobody")])
+    assert str(both) == "1 is late; nobody"
+    assert chinese(both) == "1 迟到了; 没有人"
+    assert not joined("; ", [])
+
+
+def test_nothing_is_said_in_no_language(chinese: Tongue) -> None:
+    assert not Sentence("") and chinese(Sentence("")) == ""
+
+
+def test_sentences_are_equal_by_what_they_say() -> None:
+    late = Sentence("{name} is late", name=1)
+    assert late == Sentence("{name} is late", name=1) and hash(late) == hash(late.with_values(name=2))
+    assert late != late.with_values(name=2)
 
 
 def test_an_error_says_the_sentence_that_it_was_made_with() -> None:
