@@ -2,6 +2,7 @@
 """Brings the catalogues of sentences up to date with the code.
 
     scripts/update_catalogues.py           adds new sentences, drops those that are gone, compiles
+    scripts/update_catalogues.py cli trace does so for these rooms alone
     scripts/update_catalogues.py --check   changes nothing; says what is missing or not compiled, exit 1
 
 A room of the package has its catalogue, ``minisgl_tutor/language/catalogues/zh/ROOM.po``. What is new in it
@@ -40,11 +41,15 @@ class PlainCatalog(Catalog):
 def main() -> int:
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     options.add_argument("--check", action="store_true")
-    check = options.parse_args().check
+    options.add_argument("rooms", nargs="*", metavar="ROOM")
+    given = options.parse_args()
+    rooms = sentences()
     problems = [
-        problem for room, found in sorted(sentences().items()) for problem in bring(room, found, check)
+        problem
+        for room, found in sorted(rooms.items())
+        if not given.rooms or room in given.rooms
+        for problem in bring(room, found, given.check)
     ]
-    rooms = sentences().keys()
     for file in sorted(CATALOGUES.glob("*.?o")):
         if file.stem not in rooms:
             problems.append(f"{file.name}: no room of the package has sentences of that name")
