@@ -13,6 +13,7 @@ import triton
 import triton.language as tl
 
 from .chain import follow
+from .paged_items import leave, places, span
 
 
 @triton.jit
@@ -69,19 +70,12 @@ def attend_pairs(
     chunk = tl.load(totals)
     all_full = tl.load(totals + 1)
     group = tl.arange(0, GROUP_BLOCK)
-    dim = tl.arange(0, DIM_BLOCK)
     half = tl.arange(0, DIM // 2)
-    member = (group < GROUP)[:, None] & (dim < DIM)[None, :]
     work_end = tl.load(totals + 2) * KV_HEADS
     for work in tl.range(tl.program_id(0), work_end, PROGRAMS, num_stages=1):
         item = work // KV_HEADS
         head = work % KV_HEADS
-        row = tl.load(item_rows + item)
-        seq_len = tl.load(seq_lens + row)
-        last_part = (seq_len + chunk - 1) // chunk - 1
-        part = tl.where(item < all_full, item - tl.load(first_items + row), last_part)
-        begin = part * chunk
-        end = tl.minimum(begin + chunk, seq_len)
+        row, seq_len, begin, end = span(item, chunk, all_full, first_items, item_rows, seq_lens)
         table = page_table + tl.load(slots + row).to(tl.int64) * pages_per_row
         heads = head * GROUP + group
         query = q + row.to(tl.int64) * q_stride + heads[:, None] * DIM + 2 * half[None, :]
@@ -94,13 +88,7 @@ def attend_pairs(
         odd = tl.zeros([GROUP_BLOCK, DIM // 2], tl.float32)
         for start in tl.range(begin, end, TILE, num_stages=STAGES):
             position = start + tl.arange(0, TILE)
-            if PAGE % TILE == 0:
-                page = tl.load(table + start // PAGE).to(tl.int64)
-                place = (page * KV_HEADS + head) * PAGE + start % PAGE + tl.arange(0, TILE)
-            else:
-                pages = tl.load(table + position // PAGE, mask=position < end, other=0).to(tl.int64)
-                place = (pages * KV_HEADS + head) * PAGE + position % PAGE
-            # Behind the end lies what an earlier row left: numbers, which the mask below makes count nothing.
+            place = places(table, head, start, position, end, KV_HEADS, PAGE, TILE)
             even_keys, odd_keys = unpack(tl.load(keys + place[None, :] * (DIM // 2) + half[:, None]))
             even_values, odd_values = unpack(tl.load(values + place[:, None] * (DIM // 2) + half[None, :]))
             scores = tl.dot(odd_query, odd_keys, tl.dot(even_query, even_keys)) * scale
@@ -114,10 +102,20 @@ def attend_pairs(
             odd = tl.dot(shares, odd_values, odd * fade[:, None])
             highest = new_highest
         mixed = tl.reshape(tl.join(even, odd), [GROUP_BLOCK, DIM_BLOCK]) / total[:, None]
-        if seq_len <= chunk:
-            place_out = (row.to(tl.int64) * HEADS + heads)[:, None] * DIM + dim[None, :]
-            tl.store(out + place_out, mixed.to(out.dtype.element_ty), mask=member)
-        else:
-            place_part = item.to(tl.int64) * HEADS + heads
-            tl.store(partial + place_part[:, None] * DIM + dim[None, :], mixed, mask=member)
-            tl.store(weights + place_part, highest + tl.log2(total), mask=group < GROUP)
+        weight = highest + tl.log2(total)
+        whole = seq_len <= chunk
+        leave(
+            mixed,
+            weight,
+            item,
+            row,
+            whole,
+            out,
+            partial,
+            weights,
+            heads,
+            group < GROUP,
+            HEADS,
+            DIM,
+            DIM_BLOCK,
+        )

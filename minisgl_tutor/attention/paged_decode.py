@@ -21,7 +21,8 @@ from ..engine.kv_cache import FP8, KVCache
 from .base import AttentionPlan, DecodeStep, Sink
 from .chain import chained
 from .fp8_kernels import attend_pairs
-from .paged_kernels import attend, divide, merge
+from .paged_items import divide, merge
+from .paged_kernels import attend
 
 SPARE_ITEMS = 4096
 """So many items more than rows may there be."""

@@ -1,4 +1,4 @@
-"""The kernels of ``paged_decode``: cutting rows into items, attending to each, merging a row's."""
+"""Decode attention over items of rows, with keys and values in any type (see ``paged_items``)."""
 
 from __future__ import annotations
 
@@ -6,58 +6,7 @@ import triton
 import triton.language as tl
 
 from .chain import follow
-
-
-@triton.jit(do_not_specialize=["rows", "max_items"])
-def divide(
-    seq_lens: tl.tensor,
-    live: tl.tensor,
-    totals: tl.tensor,
-    first_items: tl.tensor,
-    last_items: tl.tensor,
-    item_rows: tl.tensor,
-    rows: tl.tensor,
-    max_items: tl.tensor,
-    kv_heads: tl.tensor,
-    PROGRAMS: tl.constexpr,
-    TILE: tl.constexpr,
-    BLOCK: tl.constexpr,
-    ITEM_COST: tl.constexpr,
-) -> None:
-    """Chooses the chunk that should take the least time, and lists the items, longest first.
-
-    The last item of a row, which may be shorter than a chunk, stands behind all
-    others; so programs that take items in turn end at about the same time.
-
-    Larger chunks leave programs idle at the end, by half a chunk on average;
-    each item costs as much as reading ``ITEM_COST`` more tokens.
-    """
-    row = tl.arange(0, BLOCK)
-    lens = tl.load(seq_lens + row, mask=row < tl.load(live), other=0)
-    best_chunk = TILE * 128
-    best_cost = 2147483647
-    for doublings in tl.static_range(8):
-        chunk = TILE * 2**doublings
-        items = tl.sum((lens + chunk - 1) // chunk)
-        waves = (items * kv_heads + PROGRAMS - 1) // PROGRAMS
-        # In one or two waves nothing evens out: the last program to finish has a whole chunk in each.
-        cost = tl.where(waves <= 2, waves * (chunk + ITEM_COST), waves * ITEM_COST + chunk // 2)
-        better = (cost < best_cost) & (items <= max_items)
-        best_cost = tl.where(better, cost, best_cost)
-        best_chunk = tl.where(better, chunk, best_chunk)
-    full = tl.maximum((lens + best_chunk - 1) // best_chunk - 1, 0)
-    firsts = tl.cumsum(full, 0) - full
-    all_full = tl.sum(full)
-    tl.store(totals, best_chunk)
-    tl.store(totals + 1, all_full)
-    tl.store(totals + 2, all_full + tl.load(live))
-    tl.store(first_items + row, firsts, mask=row < rows)
-    for part in range(0, tl.max(full)):
-        tl.store(item_rows + firsts + part, row, mask=part < full)
-    by_length = tl.sort((lens - full * best_chunk) * BLOCK + row, descending=True) % BLOCK
-    is_live = row < tl.load(live)
-    tl.store(item_rows + all_full + row, by_length, mask=is_live)
-    tl.store(last_items + by_length, all_full + row, mask=is_live)
+from .paged_items import leave, places, span
 
 
 @triton.jit
@@ -99,12 +48,7 @@ def attend(
     for work in tl.range(tl.program_id(0), work_end, PROGRAMS, num_stages=1):
         item = work // KV_HEADS
         head = work % KV_HEADS
-        row = tl.load(item_rows + item)
-        seq_len = tl.load(seq_lens + row)
-        last_part = (seq_len + chunk - 1) // chunk - 1
-        part = tl.where(item < all_full, item - tl.load(first_items + row), last_part)
-        begin = part * chunk
-        end = tl.minimum(begin + chunk, seq_len)
+        row, seq_len, begin, end = span(item, chunk, all_full, first_items, item_rows, seq_lens)
         table = page_table + tl.load(slots + row).to(tl.int64) * pages_per_row
         heads = head * GROUP + group
         queries = tl.load(
@@ -118,13 +62,7 @@ def attend(
         mixed = tl.zeros([GROUP_BLOCK, DIM_BLOCK], tl.float32)
         for start in tl.range(begin, end, TILE, num_stages=STAGES):
             position = start + tl.arange(0, TILE)
-            if PAGE % TILE == 0:
-                page = tl.load(table + start // PAGE).to(tl.int64)
-                place = (page * KV_HEADS + head) * PAGE + start % PAGE + tl.arange(0, TILE)
-            else:
-                pages = tl.load(table + position // PAGE, mask=position < end, other=0).to(tl.int64)
-                place = (pages * KV_HEADS + head) * PAGE + position % PAGE
-            # Behind the end lies what an earlier row left: numbers, which the mask below makes count nothing.
+            place = places(table, head, start, position, end, KV_HEADS, PAGE, TILE)
             if DIM == DIM_BLOCK:
                 some_keys = tl.load(keys + place[None, :] * DIM + dim[:, None])
                 some_values = tl.load(values + place[:, None] * DIM + dim[None, :])
@@ -146,61 +84,20 @@ def attend(
             mixed = tl.dot(shares.to(queries.dtype), some_values, mixed, input_precision="ieee")
             highest = new_highest
         mixed = mixed / total[:, None]
-        if seq_len <= chunk:
-            place_out = (row.to(tl.int64) * HEADS + heads)[:, None] * DIM + dim[None, :]
-            tl.store(out + place_out, mixed.to(out.dtype.element_ty), mask=member)
-        else:
-            place_part = item.to(tl.int64) * HEADS + heads
-            tl.store(partial + place_part[:, None] * DIM + dim[None, :], mixed, mask=member)
-            tl.store(weights + place_part, highest + tl.log2(total), mask=group < GROUP)
-
-
-@triton.jit
-def merge(
-    seq_lens: tl.tensor,
-    live: tl.tensor,
-    totals: tl.tensor,
-    first_items: tl.tensor,
-    last_items: tl.tensor,
-    out: tl.tensor,
-    partial: tl.tensor,
-    weights: tl.tensor,
-    HEADS: tl.constexpr,
-    DIM: tl.constexpr,
-    DIM_BLOCK: tl.constexpr,
-    PARTS: tl.constexpr,
-) -> None:
-    """Adds up the parts of one row and head by their shares; a row of one part is complete already."""
-    follow()
-    row = tl.program_id(0)
-    head = tl.program_id(1)
-    chunk = tl.load(totals)
-    parts = (tl.load(seq_lens + row) + chunk - 1) // chunk
-    if (parts == 1) | (row >= tl.load(live)):
-        return
-    first = tl.load(first_items + row)
-    last_item = tl.load(last_items + row)
-    dim = tl.arange(0, DIM_BLOCK)
-    highest = -float("inf")
-    total = 0.0
-    mixed = tl.zeros([DIM_BLOCK], tl.float32)
-    for start in range(0, parts, PARTS):
-        number = start + tl.arange(0, PARTS)
-        inside = number < parts
-        item = tl.where(number == parts - 1, last_item, first + number)
-        part = item.to(tl.int64) * HEADS + head
-        weight = tl.load(weights + part, mask=inside, other=-float("inf"))
-        new_highest = tl.maximum(highest, tl.max(weight))
-        share = tl.exp2(weight - new_highest)
-        fade = tl.exp2(highest - new_highest)
-        values = tl.load(
-            partial + part[:, None] * DIM + dim[None, :],
-            mask=inside[:, None] & (dim < DIM)[None, :],
-            other=0.0,
+        weight = highest + tl.log2(total)
+        whole = seq_len <= chunk
+        leave(
+            mixed,
+            weight,
+            item,
+            row,
+            whole,
+            out,
+            partial,
+            weights,
+            heads,
+            group < GROUP,
+            HEADS,
+            DIM,
+            DIM_BLOCK,
         )
-        total = total * fade + tl.sum(share)
-        mixed = mixed * fade + tl.sum(values * share[:, None], 0)
-        highest = new_highest
-    mixed = mixed / total
-    place = (row.to(tl.int64) * HEADS + head) * DIM + dim
-    tl.store(out + place, mixed.to(out.dtype.element_ty), mask=dim < DIM)
