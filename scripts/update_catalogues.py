@@ -7,7 +7,7 @@
 
 A room of the package has its catalogue, ``minisgl_tutor/language/catalogues/zh/ROOM.po``. What is new in it
 has an empty translation: write it, and run this again. Sentences are found where ``Sentence("...")`` and
-``counted("...", "...")`` are written.
+``counted("...", "...")`` are written. The catalogue ``help`` has what ``--help`` of the commands shows.
 """
 
 from __future__ import annotations
@@ -19,10 +19,15 @@ from io import BytesIO
 from pathlib import Path
 from string import Formatter
 
+import typer
 from babel.messages.catalog import Catalog, Message
 from babel.messages.extract import extract_from_file
 from babel.messages.mofile import write_mo
 from babel.messages.pofile import read_po, write_po
+from typer.main import get_command
+
+from minisgl_tutor.cli.main import app
+from minisgl_tutor.cli.speaking import help_texts
 
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "minisgl_tutor"
@@ -65,6 +70,10 @@ def sentences() -> dict[str, Catalog]:
         room = below.parts[0].removesuffix(".py")
         for text, line in extracted(file):
             found.setdefault(room, Catalog()).add(text, locations=[(str(below), line)])
+    command = get_command(app)
+    found["help"] = Catalog()
+    for help_text in help_texts(command, typer.Context(command)):
+        found["help"].add(help_text)
     return found
 
 

@@ -15,9 +15,10 @@ from .install import need_engine
 from .profile_table import tell_profile
 from .serve_checks import writable
 from .serve_options import Dtype, KVCacheDtype, ModelSource
+from .speaking import Command, Group
 
-bench = typer.Typer(help="Measure what this machine, or a server, reaches.", no_args_is_help=True)
-bench.command()(serve)
+bench = typer.Typer(cls=Group, help="Measure what this machine, or a server, reaches.", no_args_is_help=True)
+bench.command(cls=Command)(serve)
 
 
 @bench.callback()
@@ -25,7 +26,7 @@ def benchmarks() -> None:
     """Measure what this machine, or a server, reaches."""
 
 
-@bench.command()
+@bench.command(cls=Command)
 def offline(
     model: Annotated[
         str | None,

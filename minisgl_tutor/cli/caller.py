@@ -21,6 +21,8 @@ class Caller:
 
     say: Tongue
     verbose: bool = False
+    chosen_by: str = ""
+    """What has chosen the language: as in ``Choice``, or ``--lang``."""
 
 
 def caller(context: typer.Context) -> Caller:
@@ -54,5 +56,4 @@ def _language(value: str) -> Language:
     for language in LANGUAGES:
         if value == language:
             return language
-    either = " or ".join(LANGUAGES)
-    fail(Sentence("--lang takes {either}, not {value!r}", either=either, value=value))
+    fail(Sentence("--lang takes en or zh, not {value!r}", value=value))

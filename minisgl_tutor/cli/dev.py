@@ -11,11 +11,12 @@ import typer
 
 from ..language import ENGLISH
 from .desk import EXERCISE, Desk
+from .speaking import Command, Group
 
 if TYPE_CHECKING:
     from ..exercises.catalogue import Exercise
 
-dev = typer.Typer(help="For those who write exercises.", no_args_is_help=True)
+dev = typer.Typer(cls=Group, help="For those who write exercises.", no_args_is_help=True)
 
 
 @dev.callback()
@@ -23,7 +24,7 @@ def _dev() -> None:
     """For those who write exercises."""
 
 
-@dev.command("check-exercises")
+@dev.command("check-exercises", cls=Command)
 def check_exercises(
     names: Annotated[
         list[str] | None, typer.Argument(metavar="EXERCISE...", help=EXERCISE, show_default="all")

@@ -12,10 +12,10 @@ from typing import Annotated
 import typer
 
 from .. import __version__
-from ..language import ENGLISH, Sentence, Tongue, chosen
+from ..language import Choice, Language, Sentence, Tongue, chosen, reason_of, sentence_of
 from ..resources import IncompleteInstallation
 from .bench import bench
-from .caller import Caller, without_language
+from .caller import OPTION, Caller, without_language
 from .chat import chat
 from .check import check
 from .dev import dev
@@ -24,11 +24,15 @@ from .exercises import exercises
 from .fail import Failure
 from .gaps import gaps
 from .help_with import diff, hint, reset, solution
+from .language import language
 from .read import read
 from .serve import serve
+from .setting import SettingError, set_language
+from .speaking import Command, Group
 from .start import start
 from .top import top
 from .trace import trace
+from .usage import complaint
 from .watch import watch
 
 OWN_OPTIONS = {
@@ -43,15 +47,18 @@ OWN_OPTIONS = {
 
 app = typer.Typer(
     name="minisgl-tutor",
+    cls=Group,
     no_args_is_help=True,
     rich_markup_mode="markdown",  # else the lines of a paragraph break where they do in the source, too
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-app.command()(read)
-app.command()(gaps)
-for command in (serve, chat, top, trace, exercises, start, check, watch, hint, diff, solution, reset, doctor):
-    app.command()(command)
+app.command(cls=Command)(read)
+app.command(cls=Command)(gaps)
+for command in (serve, chat, top, trace, exercises, start, check, watch, hint, diff, solution, reset):
+    app.command(cls=Command)(command)
+app.command(cls=Command)(doctor)
+app.command(cls=Command)(language)
 app.add_typer(bench, name="bench")
 app.add_typer(dev, name="dev")
 
@@ -71,10 +78,9 @@ def tutor(
         bool, typer.Option("--verbose", help="Tell all of an unexpected error; anywhere on the line.")
     ] = False,
     lang: Annotated[
-        str | None,
+        Language | None,
         typer.Option(
-            metavar="en|zh",
-            help="English or Chinese, anywhere on the line; else MINISGL_TUTOR_LANG or the locale decides.",
+            help="English or Chinese, anywhere on the line; `language` says what else decides.",
             show_default=False,
         ),
     ] = None,
@@ -96,19 +102,41 @@ def main(arguments: list[str] | None = None) -> None:
             setattr(sys, name, open(os.devnull, "w"))  # noqa: SIM115
         elif isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")  # no locale makes a character an error
-    say = ENGLISH
+    by = _chosen()
+    say = Tongue(by.language)
     try:
-        rest, language = without_language([argument for argument in given if argument != "--verbose"])
-        say = Tongue(language or chosen(os.environ))
-        app(_named(rest), obj=Caller(say, verbose))
+        rest, asked = without_language([argument for argument in given if argument != "--verbose"])
+        if asked is not None:
+            by, say = Choice(asked, OPTION), Tongue(asked)
+        sys.exit(app(_named(rest), obj=Caller(say, verbose, by.by), standalone_mode=False))
     except Failure as failure:
-        print(say(Sentence("Error: {what}", what=failure.sentence)), file=sys.stderr)
+        _tell(say(Sentence("Error: {what}", what=failure.sentence)))
         sys.exit(failure.status)
+    except typer.TyperException as error:
+        _tell(complaint(error, say))
+        sys.exit(error.exit_code)
+    except typer.Abort:
+        sys.exit(1)
     except Exception as error:
         if verbose:
             traceback.print_exc()
-        print(_sentence(error, verbose), file=sys.stderr)
+        _tell(say(Sentence("Error: {what}", what=_unexpected(error, verbose))))
         sys.exit(1)
+
+
+def _chosen() -> Choice:
+    """The language but for ``--lang``. A setting that cannot be read is told of, and does no harm."""
+    try:
+        return chosen(os.environ, set_language())
+    except SettingError as error:
+        choice = chosen(os.environ)
+        _tell(Tongue(choice.language)(sentence_of(error)))
+        return choice
+
+
+def _tell(text: str) -> None:
+    if text:
+        print(text, file=sys.stderr)
 
 
 def _named(arguments: list[str]) -> list[str]:
@@ -118,18 +146,19 @@ def _named(arguments: list[str]) -> list[str]:
     return ["serve", *arguments] if serves else arguments
 
 
-def _sentence(error: Exception, verbose: bool) -> str:
+def _unexpected(error: Exception, verbose: bool) -> Sentence:
     if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
-        return f"Error: nothing more can be written ({error.strerror}); make room and run it again"
+        return Sentence(
+            "nothing more can be written ({reason}); make room and run it again", reason=reason_of(error)
+        )
     if isinstance(error, IncompleteInstallation):
-        return f"Error: {error}"
+        return sentence_of(error)
     if isinstance(error, FileNotFoundError) and not _has_folder():
-        return "Error: the current folder is not there any more; change to another and run it again"
+        return Sentence("the current folder is not there any more; change to another and run it again")
     what = " ".join(f"{type(error).__name__}: {error}".split())
-    advice = (
-        "please report it with the lines above" if verbose else "run it again with --verbose for all of it"
-    )
-    return f"Error: this should not happen ({what}); {advice}"
+    if verbose:
+        return Sentence("this should not happen ({what}); please report it with the lines above", what=what)
+    return Sentence("this should not happen ({what}); run it again with --verbose for all of it", what=what)
 
 
 def _has_folder() -> bool:

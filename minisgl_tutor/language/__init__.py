@@ -4,19 +4,23 @@ Code that finds something to say makes a ``Sentence``, in English. Whoever shows
 it.
 """
 
-from .choice import LANGUAGES, VARIABLE, Language, chosen
+from .choice import LANGUAGES, SETTING, VARIABLE, Choice, Language, chosen
 from .sentence import Sentence, counted, joined, sentence_of
+from .system import reason_of
 from .tongue import ENGLISH, Tongue
 
 __all__ = [
     "ENGLISH",
     "LANGUAGES",
+    "SETTING",
     "VARIABLE",
+    "Choice",
     "Language",
     "Sentence",
     "Tongue",
     "chosen",
     "counted",
     "joined",
+    "reason_of",
     "sentence_of",
 ]

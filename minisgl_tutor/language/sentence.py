@@ -57,7 +57,7 @@ def counted(one: str, more: str, /, *, count: int, **values: Any) -> Sentence:
 
 def joined(between: str, parts: Iterable[Sentence]) -> Sentence:
     """Several sentences as one, with ``between`` between them in every language."""
-    values = {f"part{number}": part for number, part in enumerate(parts)}
+    values: dict[str, Any] = {f"part{number}": part for number, part in enumerate(parts)}
     return Sentence(between.join(f"{{{name}}}" for name in values), **values)
 
 

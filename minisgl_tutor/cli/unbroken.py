@@ -1,0 +1,33 @@
+"""Chinese on a terminal: Rich breaks lines at spaces, and Chinese has none.
+
+So wherever a line may be broken stands a mark, a space to Rich, and the mark is taken out on the way.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, redirect_stdout
+from typing import Any, TextIO, cast
+
+from ..views.chapter import BREAK
+
+
+class Unbroken:
+    """A stream without the marks; in all else as the one behind it."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+
+    def write(self, text: str) -> int:
+        return self._stream.write(text.replace(BREAK, ""))
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+
+@contextmanager
+def unbroken_output() -> Iterator[None]:
+    """Standard output, without marks in the block."""
+    with redirect_stdout(cast(TextIO, Unbroken(sys.stdout))):
+        yield
