@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 from markdown_it import MarkdownIt
+from transcripts import Command, typed_in
 from typer.main import get_command
 
 from minisgl_tutor.cli.caller import without_language
@@ -34,7 +35,6 @@ COMMENT = re.compile(r"<!--(.*?)-->", re.DOTALL)
 NUMBER = re.compile(r"\b[CK]\d\.\d+\b")
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 EXAMPLE = re.compile(r"^```python\n((?:(?!```).*\n)+)```\n\n```text\n((?:(?!```).*\n)+)```$", re.MULTILINE)
-INLINE = re.compile(r"`(minisgl-tutor [^`\n]+)`")
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 HEADING = re.compile(r"^#+ (.+)$", re.MULTILINE)
 PROGRAM = get_command(app)
@@ -55,11 +55,8 @@ def markers(text: Path) -> list[str]:
 
 
 def commands(text: str) -> list[list[str]]:
-    """What follows ``minisgl-tutor`` on the lines of a text's fenced blocks, and between backticks."""
-    plain = [
-        line for language, body in FENCE.findall(text) if language != "text" for line in body.splitlines()
-    ]
-    lines = [line.removeprefix("$ ").removeprefix(".venv/bin/") for line in plain] + INLINE.findall(text)
+    """What follows ``minisgl-tutor`` in a text's blocks of commands, and between backticks."""
+    lines = [each.line if isinstance(each, Command) else each for each in typed_in(text)]
     return [shlex.split(line, comments=True)[1:] for line in lines if line.startswith("minisgl-tutor ")]
 
 
