@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Literal
 
 from rich.console import Console
-from rich.markdown import Markdown
 
 from ..resources import chapters_dir
+from .code_block import Markdown
 
 Language = Literal["en", "zh"]
 
