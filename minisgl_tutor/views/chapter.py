@@ -27,6 +27,7 @@ ANSWERS: dict[Language, str] = {"en": "Answers", "zh": "答案"}
 COMMENT = re.compile(r"^<!--.*?-->\n|<!--.*?-->", re.MULTILINE | re.DOTALL)
 NAVIGATION = re.compile(r"^\*\*\[(?:中文|English)\]\([^)]+\)\*\*.*\n", re.MULTILINE)
 DETAILS = re.compile(r"<details>\s*<summary>(.*?)</summary>(.*?)</details>", re.DOTALL)
+PICTURE = re.compile(r'<picture>.*?<img src="([^"]+)" alt="([^"]*)"></picture>', re.DOTALL)
 IMAGE = re.compile(r"!\[([^\]]*)\]\(([^)\s]+)\)")
 LINK_IN_CHAPTERS = re.compile(r"(?<!!)\[([^\]]+)\]\((?!https?:)[^)\s]+\)")
 FENCED = re.compile(r"(^```.*?^```$)", re.MULTILINE | re.DOTALL)
@@ -87,15 +88,21 @@ def outside_code(text: str, change: Callable[[str], str]) -> str:
 def plain(prose: str, folder: Path) -> str:
     """Without comments and links that lead nowhere from a terminal; an image is named by its file."""
     prose = NAVIGATION.sub("", COMMENT.sub("", prose))
+    prose = PICTURE.sub(r"![\2](\1)", prose)
     prose = IMAGE.sub(lambda image: f"*{image[1]}* (`{folder / image[2]}`)", prose)
     return LINK_IN_CHAPTERS.sub(r"\1", prose)
 
 
 def unfolded(text: str, language: Language) -> str:
-    """With the answers that a browser would fold at the end, by numbers."""
+    """With the answers that a browser would fold at the end, by numbers.
+
+    What is folded below a picture is the same drawn in letters. It stays: here it is the picture.
+    """
     answers: list[str] = []
 
     def moved(found: re.Match[str]) -> str:
+        if FENCED.fullmatch(found[2].strip()):
+            return found[2].strip()
         answers.append(found[2].strip())
         return f"*{AT_THE_END[language].format(summary=found[1].strip(), number=len(answers))}*"
 

@@ -32,6 +32,21 @@ def test_an_image_is_named_by_its_file() -> None:
     )
 
 
+def test_a_picture_is_what_it_shows_its_file_and_the_same_in_letters(tmp_path: Path) -> None:
+    picture = (
+        '<picture><source media="(prefers-color-scheme: dark)" srcset="figures/two.en.dark.svg">'
+        '<img src="figures/two.en.light.svg" alt="Two ways."></picture>'
+    )
+    drawing = "<details><summary>The same in letters</summary>\n\n```\na ──> b\n```\n</details>"
+    text = shown(tmp_path, f"{picture}\n\n*Figure 5.1: ways*\n\n{drawing}\n\nOn.\n", width=300)
+    assert [line.strip() for line in text.splitlines() if line.strip()] == [
+        f"Two ways. ({tmp_path / 'figures/two.en.light.svg'})",
+        "Figure 5.1: ways",
+        "a ──> b",
+        "On.",
+    ]
+
+
 def test_answers_come_at_the_end_by_their_numbers() -> None:
     fold = "Why?\n\n<details><summary>Answer</summary>\n\nBecause {}.\n\n</details>\n\n"
     text = unfolded(fold.format("a") + fold.format("b") + "On.\n", "en")
