@@ -19,6 +19,7 @@ class PrefillManager:
 
     def __init__(self, cache_manager: CacheManager, table_manager: TableManager) -> None:
         self.waiting: dict[int, Req] = {}
+        self.retractions = 0
         self._cache_manager = cache_manager
         self._table_manager = table_manager
 
@@ -32,6 +33,7 @@ class PrefillManager:
     def add_retracted_req(self, req: Req) -> None:
         """``req`` arrived before all that wait, since it was admitted before them."""
         self.waiting = {req.uid: req, **self.waiting}
+        self.retractions += 1
 
     def abort_req(self, uid: int) -> Req | None:
         """Takes ``uid`` out of the queue, half computed or not; None if it is not there (C5.147)."""

@@ -6,6 +6,7 @@ import pytest
 
 from minisgl_tutor.engine.hashing import HashingEngine
 from minisgl_tutor.message import DetokenizeMsg, Usage
+from minisgl_tutor.scheduler.gauges import gauges
 
 EOS = 2
 both_loops = pytest.mark.parametrize("overlap", [False, True], ids=["normal", "overlap"])
@@ -47,6 +48,7 @@ def test_the_youngest_starts_over_and_gets_every_token_once(
     assert {msg.usage for msg in replies if msg.finished} == {Usage(6, 10, 0)}
     again = [batch for batch in rig.engine.batches if batch.phase == "prefill"][-1]
     assert (again.uids, again.cached_lens.tolist()) == ([1], [0])
+    assert gauges(rig.scheduler)["num_preemptions"] == 1
     # Its prompt and what it had, and the token behind these is the next.
     assert again.input_ids.tolist() == [*range(10, 16), *range(10, 10 + again.seq_lens[0] - 6)]
     assert again.sampling.positions.tolist() == again.seq_lens.tolist()

@@ -43,6 +43,10 @@ WORKER_GAUGES = {
 }
 """What workers tell of themselves; they may tell more."""
 
+WORKER_COUNTERS = {
+    "num_preemptions": "Requests that gave up their pages for older ones, and began again later.",
+}
+
 
 class Metrics:
     """A collector of this server's numbers. ``connections`` counts the open ones."""
@@ -144,7 +148,10 @@ class Metrics:
         beats = self._pulses.beats
         for name in sorted({name for beat in beats.values() for name in beat.gauges}):
             values = {worker: beat.gauges[name] for worker, beat in beats.items() if name in beat.gauges}
-            yield self._worker_gauge(name, WORKER_GAUGES.get(name, "As the worker says."), values)
+            if name in WORKER_COUNTERS:
+                yield self._counters(name, WORKER_COUNTERS[name], "worker", values)
+            else:
+                yield self._worker_gauge(name, WORKER_GAUGES.get(name, "As the worker says."), values)
 
     def _gauge(self, name: str, what: str, value: float) -> Metric:
         family = GaugeMetricFamily(PREFIX + name, what, labels=["model_name"])
@@ -162,7 +169,7 @@ class Metrics:
         family.add_metric([self._model], value)
         return family
 
-    def _counters(self, name: str, what: str, label: str, values: Mapping[str, int]) -> Metric:
+    def _counters(self, name: str, what: str, label: str, values: Mapping[str, float]) -> Metric:
         family = CounterMetricFamily(PREFIX + name, what, labels=["model_name", label])
         for value, count in values.items():
             family.add_metric([self._model, value], count)

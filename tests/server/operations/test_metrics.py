@@ -107,7 +107,7 @@ def test_every_state_map_is_a_line_and_a_leak_shows(rig) -> None:
     async def main() -> None:
         it = Server(rig)
         it.state.new_user()
-        it.beat(Beat(0, {"pages": Amount(2, 7)}, {"kv_cache_usage_perc": 0.25}))
+        it.beat(Beat(0, {"pages": Amount(2, 7)}, {"kv_cache_usage_perc": 0.25, "num_preemptions": 3}))
         got = await it.metrics()
         of = "minisgl_tutor_held_requests"
         assert got[of, "minisgl-api-server,ack_map"] == got[of, "minisgl-api-server,event_map"] == 1
@@ -115,6 +115,7 @@ def test_every_state_map_is_a_line_and_a_leak_shows(rig) -> None:
         assert got["minisgl_tutor_held_amount", "minisgl-TP0-scheduler,pages"] == 7
         assert got[of, "minisgl-TP0-scheduler,waiting"] == 0
         assert got["minisgl_tutor_kv_cache_usage_perc", "minisgl-TP0-scheduler"] == 0.25
+        assert got["minisgl_tutor_num_preemptions_total", "minisgl-TP0-scheduler"] == 3
 
     run(main)
 
