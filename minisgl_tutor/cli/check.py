@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from ..language import Sentence, sentence_of
 from .caller import caller
 from .desk import EXERCISE, Desk
 
@@ -49,7 +50,7 @@ def check(
         _print_json(verdicts, chosen)
     elif len(verdicts) > 1:
         right = sum(verdict.exit is Exit.RIGHT for _, verdict in verdicts)
-        typer.echo(desk.say("counts", passed=right, of=len(verdicts)))
+        desk.tell(how_many(right, len(verdicts)))
     if report is not None:
         _write_report(desk, report, verdicts, chosen, quiet=json)
     raise typer.Exit(max(verdict.exit for _, verdict in verdicts))
@@ -62,10 +63,16 @@ def _begun(desk: Desk, exercises: list[Exercise], quiet: bool) -> list[Exercise]
 
     begun = [exercise for exercise in exercises if desk.workspace.file(exercise).is_file()]
     if not begun:
-        fail(desk.say("none-begun", program=program(), exercise=exercises[0].name))
+        fail(
+            Sentence(
+                "none of these has been begun; `{program} start {exercise}` begins the first",
+                program=program(),
+                exercise=exercises[0].name,
+            )
+        )
     if len(begun) < len(exercises) and not quiet:
         others = [exercise.name for exercise in exercises if exercise not in begun]
-        typer.echo(desk.say("not-begun", names=", ".join(others)))
+        desk.tell(Sentence("Not begun, and not judged: {names}.", names=", ".join(others)))
     return begun
 
 
@@ -75,32 +82,50 @@ def judged(desk: Desk, exercise: Exercise, seed: int, quiet: bool) -> Verdict:
     from ..exercises.workspace import shown
     from .program import program
 
-    say = exercise.teller(desk.language)
     file = desk.workspace.file(exercise)
     with desk.writing():
         new = desk.workspace.start(exercise)
     if not quiet:
-        typer.echo(say("started-first" if new else "judging", file=shown(file)))
+        desk.tell(_begins(new, shown(file)))
     digest = desk.workspace.digest(exercise)
-    verdict = judge(exercise, file, seed, Place(desk.workspace.failures, program()), desk.language)
+    verdict = judge(exercise, file, seed, Place(desk.workspace.failures, program()), desk.say)
     _note(desk, exercise, verdict, digest)  # first: what is announced as passed is kept, whatever comes then
     if not quiet:
-        for line in (*verdict.lines, *_after(desk, exercise, verdict)):
+        for line in verdict.lines:
             typer.echo(line)
+        for sentence in _after(desk, exercise, verdict):
+            desk.tell(sentence)
     return verdict
 
 
-def _after(desk: Desk, exercise: Exercise, verdict: Verdict) -> list[str]:
+def how_many(right: int, of: int) -> Sentence:
+    return Sentence("{passed} of {of} right.", passed=right, of=of)
+
+
+def _begins(new: bool, file: str) -> Sentence:
+    if new:
+        return Sentence(
+            "There was no {file}; the starter has been put there, and is judged as it is.", file=file
+        )
+    return Sentence("{file} is being judged.", file=file)
+
+
+def _after(desk: Desk, exercise: Exercise, verdict: Verdict) -> list[Sentence]:
     """Where to read on."""
     from ..exercises.verdict import Exit
     from ..exercises.workspace import shown
 
     if verdict.exit is Exit.NOT_YET:
         english, chinese = desk.workspace.texts(exercise)
-        return [desk.say("asked", text=shown(chinese if desk.language == "zh" else english))]
+        return [
+            Sentence("What is asked: {file}", file=shown(chinese if desk.say.language == "zh" else english))
+        ]
     if verdict.exit is Exit.RIGHT:
         solutions, wrong = (shown(exercise.path / folder) for folder in ("solutions", "wrong"))
-        return [desk.say("designs", solutions=solutions, wrong=wrong)]
+        return [
+            Sentence("Other designs that pass: {folder}", folder=solutions),
+            Sentence("Fixes that look right, and what they miss: {folder}", folder=wrong),
+        ]
     return []
 
 
@@ -110,13 +135,11 @@ def _note(desk: Desk, exercise: Exercise, verdict: Verdict, digest: str) -> None
 
     if verdict.exit is not Exit.RIGHT:
         return
-    damaged = desk.workspace.set_aside_damage()
-    if damaged is not None:
-        typer.echo(desk.say("damaged", kept=damaged), err=True)
+    desk.set_aside_damage()
     try:
         desk.workspace.pass_(exercise, digest)
     except WorkspaceError as error:
-        typer.echo(desk.say("no-write", path=error.path, reason=error.reason), err=True)
+        desk.tell(sentence_of(error), err=True)
 
 
 def _print_json(verdicts: list[tuple[Exercise, Verdict]], seed: int) -> None:
@@ -137,11 +160,12 @@ def _write_report(
 ) -> None:
     import msgspec
 
+    from ..exercises.workspace import unwritten
     from .fail import fail
 
     try:
         file.write_bytes(msgspec.json.format(msgspec.json.encode(_report(verdicts, seed))) + b"\n")
     except OSError as error:
-        fail(desk.say("no-write", path=file, reason=error.strerror))
+        fail(unwritten(file, error))
     if not quiet:
-        typer.echo(desk.say("report", file=file))
+        desk.tell(Sentence("The report is in {file}.", file=file))

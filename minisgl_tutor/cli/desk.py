@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from ..language import Sentence, Tongue, sentence_of
 from .fail import fail
 
 if TYPE_CHECKING:
     from ..exercises.catalogue import Exercise
-    from ..exercises.sentences import Teller
-    from ..language import Language, Tongue
 
 EXERCISE = "exercise-7, 7 or 5.7; 5c.4 and 2.3 for the others."
 
@@ -24,13 +23,15 @@ Name = Annotated[str, typer.Argument(metavar="EXERCISE", help=EXERCISE, show_def
 class Desk:
     """``say`` says what belongs to no exercise; an exercise's own teller says the rest."""
 
-    def __init__(self, tongue: Tongue) -> None:
-        from ..exercises.sentences import GENERAL, Teller
+    def __init__(self, say: Tongue) -> None:
         from ..exercises.workspace import Workspace
 
-        self.language: Language = tongue.language
-        self.say: Teller = Teller(GENERAL[self.language])
+        self.say = say
         self.workspace = Workspace.find(Path.cwd())
+
+    def tell(self, sentence: Sentence, err: bool = False) -> None:
+        """On a line of its own."""
+        typer.echo(self.say(sentence), err=err)
 
     def exercise(self, name: str) -> Exercise:
         """The exercise of that name; ends the program if there is none."""
@@ -39,20 +40,31 @@ class Desk:
         try:
             return resolve(name)
         except UnknownExercise as error:
-            fail(self.say("unknown", name=error.name, names=error.names))
+            fail(sentence_of(error))
 
     def exercises(self, names: Sequence[str], everything: bool, chapter: str | None) -> list[Exercise]:
         """Those named, or all, or a chapter's; ends the program if that is not exactly one of the three."""
         from ..exercises.catalogue import UnknownExercise, exercises, of_chapter
 
         if sum((bool(names), everything, chapter is not None)) != 1:
-            fail(self.say("not-one"))
+            fail(Sentence("name one exercise, or several, or --all, or --chapter"))
         try:
             if chapter is not None:
                 return list(of_chapter(chapter))
         except UnknownExercise as error:
-            fail(self.say("no-chapter", name=error.name, names=error.names))
+            fail(sentence_of(error))
         return list(exercises()) if everything else [self.exercise(name) for name in names]
+
+    def set_aside_damage(self) -> None:
+        """A progress file that cannot be read is kept under another name, and the reader is told."""
+        kept = self.workspace.set_aside_damage()
+        if kept is not None:
+            self.tell(
+                Sentence(
+                    "The progress file was damaged. It is kept as {kept}, and a new one is begun.", kept=kept
+                ),
+                err=True,
+            )
 
     @contextmanager
     def writing(self) -> Iterator[None]:
@@ -62,4 +74,4 @@ class Desk:
         try:
             yield
         except WorkspaceError as error:
-            fail(self.say("no-write", path=error.path, reason=error.reason))
+            fail(sentence_of(error))

@@ -6,8 +6,18 @@ from typing import Annotated
 
 import typer
 
+from ..language import Sentence
 from .caller import caller
+from .check import how_many
 from .desk import Desk
+
+COLUMNS = (Sentence("exercise"), Sentence("what it is about"), Sentence("state"))
+STATES = {
+    "not-started": Sentence("not started"),
+    "started": Sentence("started"),
+    "passed": Sentence("passed"),
+    "changed": Sentence("changed since it passed"),
+}
 
 
 def exercises(
@@ -19,21 +29,24 @@ def exercises(
     from rich.table import Table
 
     desk = Desk(caller(context).say)
-    damaged = desk.workspace.set_aside_damage()
-    if damaged is not None:
-        typer.echo(desk.say("damaged", kept=damaged))
+    desk.set_aside_damage()
     listed = desk.exercises((), chapter is None, chapter)
     table = Table(box=None, pad_edge=False)
-    for column in ("exercise", "title", "state"):
-        table.add_column(desk.say(f"column {column}"))
+    for column in COLUMNS:
+        table.add_column(desk.say(column))
     states = [desk.workspace.state(exercise) for exercise in listed]
     part = ""
     for exercise, state in zip(listed, states, strict=True):
         if exercise.part != part:
             part = exercise.part
-            key = "part concepts" if part.endswith("c") else "part"
-            table.add_row(f"[bold]{desk.say(key, chapter=part.removesuffix('c'))}[/bold]")
-        table.add_row(exercise.name, exercise.teller(desk.language)("title"), desk.say(f"state {state}"))
+            table.add_row(f"[bold]{desk.say(_title(part))}[/bold]")
+        table.add_row(exercise.name, exercise.teller(desk.say)("title"), desk.say(STATES[state]))
     console = Console(highlight=False)
     console.print(table)
-    console.print(desk.say("counts", passed=states.count("passed"), of=len(listed)))
+    console.print(desk.say(how_many(states.count("passed"), len(listed))))
+
+
+def _title(part: str) -> Sentence:
+    if part.endswith("c"):
+        return Sentence("Chapter {chapter}, concepts", chapter=part.removesuffix("c"))
+    return Sentence("Chapter {chapter}", chapter=part)

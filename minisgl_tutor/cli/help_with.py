@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from ..language import Sentence
 from .caller import caller
 from .desk import Desk, Name
 
@@ -17,12 +18,17 @@ def hint(context: typer.Context, name: Name) -> None:
 
     desk = Desk(caller(context).say)
     exercise = desk.exercise(name)
-    hints = exercise.hints(desk.language)
+    hints = exercise.hints(desk.say)
     with desk.writing():
         step = desk.workspace.next_hint(exercise, len(hints))
-    typer.echo(desk.say("hint", step=step, of=len(hints), text=hints[step - 1]))
-    more = "hint-more" if step < len(hints) else "hint-last"
-    typer.echo(desk.say(more, program=program(), exercise=exercise.name))
+    desk.tell(Sentence("Hint {step} of {of}: {text}", step=step, of=len(hints), text=hints[step - 1]))
+    if step < len(hints):
+        more = Sentence("`{program} hint {exercise}` again gives the next one.")
+    else:
+        more = Sentence(
+            "There is no further hint; `{program} solution {exercise} --give-up` shows an answer."
+        )
+    desk.tell(more.with_values(program=program(), exercise=exercise.name))
 
 
 def solution(
@@ -38,13 +44,18 @@ def solution(
     desk = Desk(caller(context).say)
     exercise = desk.exercise(name)
     if not give_up and desk.workspace.state(exercise) not in ("passed", "changed"):
-        fail(desk.say("solution-first", exercise=exercise.name))
+        fail(
+            Sentence(
+                "{exercise} has not been passed yet. Pass it first, or ask with --give-up.",
+                exercise=exercise.name,
+            )
+        )
     first, *others = sorted(shipped(exercise.path / "solutions").glob("*.py"))
-    typer.echo(desk.say("solution", count=1 + len(others), file=shown(first)))
+    desk.tell(Sentence("One of {count} designs that pass, {file}:", count=1 + len(others), file=shown(first)))
     typer.echo()
     typer.echo(first.read_text("utf-8"))
     if others:
-        typer.echo(desk.say("solution-others", files=", ".join(map(shown, others))))
+        desk.tell(Sentence("The others: {files}", files=", ".join(map(shown, others))))
 
 
 def reset(context: typer.Context, name: Name) -> None:
@@ -56,9 +67,14 @@ def reset(context: typer.Context, name: Name) -> None:
     with desk.writing():
         kept = desk.workspace.reset(exercise)
     file = shown(desk.workspace.file(exercise))
-    typer.echo(
-        desk.say("reset-none", file=file) if kept is None else desk.say("reset", file=file, kept=shown(kept))
-    )
+    if kept is None:
+        desk.tell(Sentence("{file} is the starter already.", file=file))
+    else:
+        desk.tell(
+            Sentence(
+                "{file} is the starter again. What it was is kept as {kept}.", file=file, kept=shown(kept)
+            )
+        )
 
 
 def diff(context: typer.Context, name: Name) -> None:
@@ -76,7 +92,14 @@ def diff(context: typer.Context, name: Name) -> None:
     try:
         yours = file.read_text("utf-8", errors="replace")
     except FileNotFoundError:
-        fail(desk.say("none-there", file=shown(file), program=program(), exercise=exercise.name))
+        fail(
+            Sentence(
+                "There is no {file} yet; `{program} start {exercise}` puts the starter there.",
+                file=shown(file),
+                program=program(),
+                exercise=exercise.name,
+            )
+        )
     starter = desk.workspace.starter(exercise).decode()
     lines = list(
         difflib.unified_diff(
@@ -84,7 +107,7 @@ def diff(context: typer.Context, name: Name) -> None:
         )
     )
     if not lines:
-        typer.echo(desk.say("same", file=shown(file)))
+        desk.tell(Sentence("{file} is the starter, unchanged.", file=shown(file)))
         return
     console = Console(highlight=False)
     text = "".join(lines).rstrip("\n")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import typer
 
+from ..language import Sentence
 from .caller import caller
 from .desk import Desk, Name
 
@@ -18,11 +19,20 @@ def start(context: typer.Context, name: Name) -> None:
 
     desk = Desk(caller(context).say)
     exercise = desk.exercise(name)
-    say = exercise.teller(desk.language)
     with desk.writing():
         new = desk.workspace.start(exercise)
     file = shown(desk.workspace.file(exercise))
-    typer.echo(say("started", file=file, text=say("task")) if new else say("kept-yours", file=file))
+    if new:
+        task = exercise.teller(desk.say)("task")
+        desk.tell(Sentence("{file} is yours now. Its task: {task}", file=file, task=task))
+    else:
+        desk.tell(Sentence("{file} is there already and stays as it is.", file=file))
     english, chinese = map(shown, desk.workspace.texts(exercise))
-    typer.echo(say("texts", english=english, chinese=chinese))
-    typer.echo(say("next", program=program(), exercise=exercise.name))
+    desk.tell(Sentence("What is asked: {english}, in Chinese: {chinese}", english=english, chinese=chinese))
+    desk.tell(
+        Sentence(
+            "Change the file, then run: {program} check {exercise}",
+            program=program(),
+            exercise=exercise.name,
+        )
+    )

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from ..language import Sentence
 from .caller import caller
 from .check import judged
 from .desk import Desk, Name
@@ -30,7 +31,8 @@ def watch(
     exercise = desk.exercise(name)
     with desk.writing():
         desk.workspace.start(exercise)
-    typer.echo(desk.say("watching", file=shown(desk.workspace.file(exercise))))
+    file = shown(desk.workspace.file(exercise))
+    desk.tell(Sentence("{file} is judged whenever it is saved. Ctrl+C ends this.", file=file))
     last = None
     while True:
         digest = desk.workspace.digest(exercise)

@@ -18,19 +18,14 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from ..language import Language
+from ..language import LANGUAGES, Language, Sentence, Tongue
 from ..resources import chapters_dir
 from .drill import Drill
-from .sentences import GENERAL, Teller
+from .sentences import Teller
 
 
 class UnknownExercise(ValueError):
-    """``name`` is none. ``names`` lists what there is."""
-
-    def __init__(self, name: str, names: str) -> None:
-        super().__init__(GENERAL["en"]["unknown"].format(name=name, names=names))
-        self.name = name
-        self.names = names
+    """There is none of that name: a ``Sentence`` that lists what there is."""
 
 
 @dataclass(frozen=True)
@@ -45,7 +40,7 @@ class Exercise:
     path: Path
     drill_name: str
     starter_fails: tuple[str, str]
-    sentences: Mapping[Language, Mapping[str, str]]
+    sentences: Mapping[Language, Mapping[str, Sentence]]
     letter: str = ""
 
     @property
@@ -62,13 +57,13 @@ class Exercise:
         """All names that a reader may use, in lower case."""
         return frozenset({self.key, self.name, self.name.removeprefix("exercise-"), f"exercise-{self.key}"})
 
-    def teller(self, language: Language) -> Teller:
+    def teller(self, say: Tongue) -> Teller:
         """Says sentences, this exercise's own before the general ones."""
-        return Teller(self.sentences[language], GENERAL[language])
+        return Teller(say, self.sentences[say.language])
 
-    def hints(self, language: Language) -> list[str]:
+    def hints(self, say: Tongue) -> list[str]:
         """Three, from question to place."""
-        return [self.sentences[language][f"hint {step}"] for step in (1, 2, 3)]
+        return [self.teller(say)(f"hint {step}") for step in (1, 2, 3)]
 
     def drill(self) -> Drill[Any, Any, Any]:
         """What judges it. Imports only what this exercise needs."""
@@ -94,7 +89,10 @@ def resolve(name: str) -> Exercise:
     for exercise in exercises():
         if plain in exercise.names:
             return exercise
-    raise UnknownExercise(name, ", ".join(exercise.key for exercise in exercises()))
+    names = ", ".join(exercise.key for exercise in exercises())
+    raise UnknownExercise(
+        Sentence("there is no exercise {name!r}; there are: {names}", name=name, names=names)
+    )
 
 
 def of_chapter(chapter: str) -> tuple[Exercise, ...]:
@@ -106,7 +104,14 @@ def of_chapter(chapter: str) -> tuple[Exercise, ...]:
     part = chapter.strip().lower()
     found = tuple(each for each in exercises() if part in (each.part, each.part.removesuffix("c")))
     if not found:
-        raise UnknownExercise(chapter, ", ".join(dict.fromkeys(each.part for each in exercises())))
+        names = ", ".join(dict.fromkeys(each.part for each in exercises()))
+        raise UnknownExercise(
+            Sentence(
+                "there are no exercises of chapter {name!r}; there are chapters {names}",
+                name=chapter,
+                names=names,
+            )
+        )
     return found
 
 
@@ -121,6 +126,12 @@ def _read(file: Path) -> Exercise:
         path=file.parent,
         drill_name=data["drill"],
         starter_fails=(data["starter_fails"]["check"], data["starter_fails"]["fault"]),
-        sentences={"en": data["en"], "zh": data["zh"]},
+        sentences={language: _sentences(data[language]) for language in LANGUAGES},
         letter=number.removeprefix(digits),
     )
+
+
+def _sentences(texts: Mapping[str, str | list[str]]) -> dict[str, Sentence]:
+    """A text alone, or one for one and one for several."""
+    forms = {key: [text] if isinstance(text, str) else text for key, text in texts.items()}
+    return {key: Sentence(one, more="".join(more)) for key, (one, *more) in forms.items()}

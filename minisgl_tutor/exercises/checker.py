@@ -14,15 +14,15 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from ..language import Language
+from ..language import ENGLISH, NOTHING, Sentence, Tongue, sentence_of
 from ..recording import Recording
 from .catalogue import Exercise
 from .drill import BLOCKS, GENERAL, POLLS, STUCK, THREAD, CheckFailed, Drill, Found, general_fault
 from .runner import WHOLE_S, ReaderStopped, Runner, TookTooLong, running
 from .sentences import Teller
 from .verdict import Failure, Report, Verdict
-from .wire import Played, PlayJob, Raised, Steps, StepSeen, StepsJob
-from .workspace import shown
+from .wire import Played, PlayJob, Steps, StepSeen, StepsJob
+from .workspace import shown, unwritten
 
 PATIENCE_S = 5.0
 """Once something is wrong, a file whose plays take this long is not played to the end."""
@@ -32,6 +32,8 @@ TRIES = 60
 
 NOT_TRACED = (STUCK, POLLS, THREAD)
 """What cannot be played to its end cannot be traced either."""
+
+NO_TRACE = Sentence("a trace would not get to its end either")
 
 
 @dataclass(frozen=True)
@@ -54,16 +56,16 @@ class Wrong:
     case: Any
 
 
-def check(exercise: Exercise, file: Path, seed: int, place: Place, language: Language = "en") -> Verdict:
+def check(exercise: Exercise, file: Path, seed: int, place: Place, say: Tongue = ENGLISH) -> Verdict:
     """Judges the file. It runs in a child process, which is gone afterwards."""
-    say = exercise.teller(language)
+    tell = exercise.teller(say)
     drill = exercise.drill()
-    report = Report(exercise.name, drill.checks, say)
+    report = Report(exercise.name, drill.checks, tell)
     try:
         with running(file, exercise.key) as runner:
-            return _Checking(exercise, drill, file, seed, place, runner, report, say).verdict()
+            return _Checking(exercise, drill, file, seed, place, runner, report, tell).verdict()
     except CheckFailed as error:
-        return report.undecided(str(error))
+        return report.undecided(sentence_of(error))
 
 
 def wrongs(drill: Drill[Any, Any, Any], case: Any, seen: Played) -> Iterator[Wrong]:
@@ -74,9 +76,9 @@ def wrongs(drill: Drill[Any, Any, Any], case: Any, seen: Played) -> Iterator[Wro
 
 def _found(drill: Drill[Any, Any, Any], case: Any, seen: Played) -> Iterator[Found]:
     for blocked in seen.blocked:
-        yield Found(BLOCKS, _told(blocked))
+        yield Found(BLOCKS, blocked.values())
     if seen.stopped is not None:
-        yield Found(general_fault(seen.stopped), _told(seen.stopped))
+        yield Found(general_fault(seen.stopped), seen.stopped.values())
     else:
         yield from drill.judge(case, msgspec.msgpack.decode(seen.seen, type=drill.seen_type))
 
@@ -91,10 +93,6 @@ def first(drill: Drill[Any, Any, Any], found: list[Wrong]) -> Wrong:
     return min(found, key=order)
 
 
-def _told(raised: Raised) -> dict[str, Any]:
-    return {"text": raised.text, "line": raised.line}
-
-
 class _Checking:
     def __init__(
         self,
@@ -105,7 +103,7 @@ class _Checking:
         place: Place,
         runner: Runner,
         report: Report,
-        say: Teller,
+        tell: Teller,
     ) -> None:
         self._exercise = exercise
         self._drill = drill
@@ -114,7 +112,8 @@ class _Checking:
         self._place = place
         self._runner = runner
         self._report = report
-        self._say = say
+        self._tell = tell
+        self._say = tell.say
         self._played: list[Any] = []
 
     def verdict(self) -> Verdict:
@@ -163,11 +162,11 @@ class _Checking:
 
     def _failed(self, found: list[Wrong], complete: bool) -> Verdict:
         told = first(self._drill, found)
-        look = self._say("not-looked-for")
+        look = self._say(Sentence("the check was ended early, so there is no recording of it"))
         if complete:
             with suppress(ReaderStopped):
                 told = self._shortest(told)
-            look = self._say("not-traced")
+            look = self._say(NO_TRACE)
             with suppress(ReaderStopped):
                 look = self._look(told)
         failing = {each.check for each in found} - {told.check}
@@ -176,7 +175,7 @@ class _Checking:
             fault=told.found.fault,
             expected=self._sentence("expected", told.found),
             seen=self._sentence("seen", told.found),
-            case=self._drill.in_words(told.case, self._say),
+            case=self._drill.in_words(told.case, self._tell),
             look=look,
         )
         others = [check for check in self._drill.checks if check in failing]
@@ -202,47 +201,53 @@ class _Checking:
     def _sentence(self, kind: str, found: Found) -> str:
         values = dict(found.values)
         line, function = values.get("line", 0), values.get("function", "")
-        place = "place in" if function else "place"
-        values["place"] = self._say(place, file=self._file.name, line=line, function=function) if line else ""
+        values["place"] = _place(self._file.name, line, function)
         for name, value in values.items():
             if isinstance(value, list):
                 values[name] = ", ".join(map(str, value))
         how = f"{kind} {found.fault} {values.get('what', '')}"
-        return self._say(how if self._say.knows(how) else f"{kind} {found.fault}", **values)
+        return self._tell(how if self._tell.knows(how) else f"{kind} {found.fault}", **values)
 
     def _stopped(self, stop: ReaderStopped) -> Verdict:
         case = self._played[stop.number - 1] if stop.number else None
         if stop.kind == "stuck" and case is not None:
             stuck = Found(STUCK, {"request": 0, **stop.values})
             return self._failed([Wrong(self._drill.check_of(case, STUCK), stuck, case)], complete=False)
-        kind = "stuck-loading" if stop.kind == "stuck" else stop.kind
-        words = "" if case is None else self._drill.in_words(case, self._say)
-        return self._report.stopped(kind, stop.values, words, self._runner.output())
+        words = "" if case is None else self._drill.in_words(case, self._tell)
+        return self._report.stopped(stop.kind, stop.sentence, words, self._runner.output())
 
     # -- the trace command
 
     def _look(self, told: Wrong) -> str:
         """The command that opens the trace where the fault shows, or why there is none."""
         if told.found.fault in NOT_TRACED:
-            return self._say("not-traced")
+            return self._say(NO_TRACE)
         recorded = self._drill.recording(told.case)
         if recorded is None:
-            return self._say("no-recording") if self._say.knows("no-recording") else ""
+            return self._tell("no-recording") if self._tell.knows("no-recording") else ""
         recording, spec = recorded
         self._runner.send(StepsJob(len(self._played) + 1, recording, spec))
         answer = self._runner.answer()
         if not isinstance(answer, Steps) or not answer.steps:
-            return self._say("not-traced")
+            return self._say(NO_TRACE)
         path = self._place.failures / f"{self._exercise.name}-{told.check}.jsonl"
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             _titled(recording, f"{self._exercise.name}, {told.check}").write(path)
         except OSError as error:
-            return self._say("no-write", path=path, reason=error.strerror)
+            return self._say(unwritten(path, error))
         words = ["trace", shown(path), "--yours", shown(self._file)]
         words += ["--from-step", str(_step(answer.steps, told.found))]
         words += ["--spec-version", spec] if spec != "2.3" else []
         return f"{self._place.program} {shlex.join(words)}"
+
+
+def _place(file: str, line: int, function: str) -> Sentence:
+    if not line:
+        return NOTHING
+    if not function:
+        return Sentence(" ({file}, line {line})", file=file, line=line)
+    return Sentence(" ({file}, line {line}, in {function})", file=file, line=line, function=function)
 
 
 def _titled(recording: Recording, title: str) -> Recording:

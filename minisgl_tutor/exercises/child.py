@@ -16,6 +16,7 @@ from typing import Any, BinaryIO, NoReturn
 
 import msgspec
 
+from ..language import sentence_of
 from ..resources import model_dir
 from ..tokenizer.load import load_tokenizer
 from ..trace.play import play
@@ -33,6 +34,7 @@ from .wire import (
     PlayJob,
     Raised,
     Ready,
+    Said,
     Started,
     Steps,
     StepSeen,
@@ -72,7 +74,8 @@ class Child:
                 module = load(self._file)
                 found = self._drill.find(module, self._file.name)
         except ReaderFileError as error:
-            self._say(NotLoaded(self._nonce, str(error), isinstance(error, ReaderFileMissing)))
+            why = Said.of(sentence_of(error))
+            self._say(NotLoaded(self._nonce, why, isinstance(error, ReaderFileMissing)))
             return
         reader = Reader(found, self._file, module)
         self._say(Ready(self._nonce))

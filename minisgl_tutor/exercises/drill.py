@@ -44,7 +44,7 @@ TURNS = 2_000
 
 
 class CheckFailed(Exception):
-    """The check could not be made, through no fault of the reader's: one sentence."""
+    """The check could not be made, through no fault of the reader's: one ``Sentence``."""
 
 
 class Found(msgspec.Struct, frozen=True):
@@ -176,4 +176,4 @@ def _first(error: BaseException) -> BaseException:
 def general_fault(raised: Raised) -> str:
     """The fault that an exception amounts to."""
     kinds = {"Livelock": POLLS, "ThreadUsed": THREAD, "Deadlock": NEVER_ENDS}
-    return kinds.get(raised.text.partition(":")[0], RAISED)
+    return kinds.get(raised.kind, RAISED)

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..language import LANGUAGES
+from ..language import LANGUAGES, Sentence
 from .catalogue import Exercise
 from .sentences import GENERAL
 from .verdict import Exit, Verdict
@@ -69,7 +69,7 @@ def untold(exercise: Exercise) -> Iterator[str]:
                 yield f"{exercise.key}: there is no sentence 'check {check}' in {language}"
     for fault in exercise.drill().faults:
         for language in LANGUAGES:
-            known = {*exercise.sentences[language], *GENERAL[language]}
+            known = {*exercise.sentences[language], *GENERAL}
             for kind in ("expected", "seen"):
                 if not any(f"{key} ".startswith(f"{kind} {fault} ") for key in known):
                     yield f"{exercise.key}: there is no sentence '{kind} {fault}' in {language}"
@@ -81,8 +81,10 @@ def untold(exercise: Exercise) -> Iterator[str]:
             yield f"{exercise.key}: {key!r} names other values in one language than in the other"
 
 
-def _values(sentence: str) -> set[str]:
-    return {name for _, name, _, _ in string.Formatter().parse(sentence) if name}
+def _values(sentence: Sentence) -> set[str]:
+    """Those that it names if it is about several; about one it need not say how many."""
+    parsed = string.Formatter().parse(sentence.more or sentence.text)
+    return {name for _, name, _, _ in parsed if name}
 
 
 def _failing(file: Path) -> Case:

@@ -15,9 +15,10 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, TypeVar
 
+from ..language import NOTHING, Sentence, reason_of, sentence_of
 from ..server.frontend import FrontendManager
 from ..trace.clock import VirtualTimeError
-from .wire import Raised
+from .wire import Raised, Said
 
 T = TypeVar("T")
 
@@ -44,7 +45,9 @@ def load_classes(path: Path) -> list[type]:
     found = classes_of(load(path), path.name)
     if not found:
         names = ", ".join(base.__name__ for base in _components())
-        raise ReaderFileError(f"{path.name}: it has no class on one of {names}")
+        raise ReaderFileError(
+            Sentence("{file}: it has no class on one of {names}", file=path.name, names=names)
+        )
     return found
 
 
@@ -81,21 +84,32 @@ def load(path: Path) -> ModuleType:
     try:
         code = compile(path.read_bytes(), str(path), "exec", dont_inherit=True)
     except OSError as error:
-        raise ReaderFileMissing(f"{path} cannot be read: {error.strerror or error}") from error
+        why = reason_of(error)
+        raise ReaderFileMissing(Sentence("{file} cannot be read: {why}", file=str(path), why=why)) from error
     except SyntaxError as error:
-        where = f", line {error.lineno}" if error.lineno else ""
-        raise ReaderFileError(f"{path.name}{where}: Python cannot parse it: {error.msg}") from error
+        raise _not_parsed(path, error.lineno or 0, error.msg) from error
     except (ValueError, RecursionError, MemoryError) as error:
-        reason = str(error) or type(error).__name__
-        raise ReaderFileError(f"{path.name}: Python cannot parse it: {reason}") from error
+        raise _not_parsed(path, 0, str(error) or type(error).__name__) from error
     sys.modules[MODULE] = module  # a dataclass looks up the module of its class
     try:
         exec(code, module.__dict__)
     except SystemExit as error:
-        raise ReaderFileError(f"{_place(path, error)}: it ends the program while it is loaded") from error
+        place = _place(path, line_in(path, error))
+        raise ReaderFileError(
+            Sentence("{place}: it ends the program while it is loaded", place=place)
+        ) from error
     except Exception as error:
-        raise ReaderFileError(f"{_place(path, error)}: loading it raised {describe(error)}") from error
+        place = _place(path, line_in(path, error))
+        what = raised(error, path).sentence()
+        raise ReaderFileError(
+            Sentence("{place}: loading it raised {what}", place=place, what=what)
+        ) from error
     return module
+
+
+def _not_parsed(path: Path, line: int, reason: str) -> ReaderFileError:
+    place = _place(path, line)
+    return ReaderFileError(Sentence("{place}: Python cannot parse it: {reason}", place=place, reason=reason))
 
 
 def the_class(module: ModuleType, base: type[T], file: str, methods: Collection[str] = ()) -> type[T]:
@@ -107,13 +121,21 @@ def the_class(module: ModuleType, base: type[T], file: str, methods: Collection[
     leaves = _leaves(module, base, file)
     if not leaves:
         raise ReaderFileError(
-            f"{file}: it has no class on {base.__name__}; "
-            f"write `class Mine({base.__name__}):` and put the methods there"
+            Sentence(
+                "{file}: it has no class on {base}; write `class Mine({base}):` and put the methods there",
+                file=file,
+                base=base.__name__,
+            )
         )
     for name in methods:
         if getattr(leaves[0], name) is getattr(base, name):
             raise ReaderFileError(
-                f"{file}: {leaves[0].__name__} has no {name} of its own, and it is asked for; write it there"
+                Sentence(
+                    "{file}: {name} has no {method} of its own, and it is asked for; write it there",
+                    file=file,
+                    name=leaves[0].__name__,
+                    method=name,
+                )
             )
     return leaves[0]
 
@@ -126,7 +148,12 @@ def _leaves(module: ModuleType, base: type[T], file: str) -> list[type[T]]:
     if len(leaves) > 1:
         names = ", ".join(each.__name__ for each in leaves)
         raise ReaderFileError(
-            f"{file}: it has several classes on {base.__name__} ({names}); keep the one that is to be judged"
+            Sentence(
+                "{file}: it has several classes on {base} ({names}); keep the one that is to be judged",
+                file=file,
+                base=base.__name__,
+                names=names,
+            )
         )
     return leaves
 
@@ -139,7 +166,9 @@ def the_function(module: ModuleType, name: str, file: str) -> Callable[..., Any]
     """
     function = vars(module).get(name)
     if not callable(function):
-        raise ReaderFileError(f"{file}: it has no function {name!r}; write `def {name}(...):`")
+        raise ReaderFileError(
+            Sentence("{file}: it has no function {name!r}; write `def {name}(...):`", file=file, name=name)
+        )
     return function  # type: ignore[no-any-return]
 
 
@@ -151,7 +180,9 @@ def the_class_named(module: ModuleType, name: str, file: str) -> type:
     """
     cls = vars(module).get(name)
     if not isinstance(cls, type):
-        raise ReaderFileError(f"{file}: it has no class {name!r}; write `class {name}:`")
+        raise ReaderFileError(
+            Sentence("{file}: it has no class {name!r}; write `class {name}:`", file=file, name=name)
+        )
     return cls
 
 
@@ -160,8 +191,9 @@ def raised(error: BaseException, path: Path | None) -> Raised:
     line = 0 if path is None else line_in(path, error) or _called_wrongly(path, error)
     if isinstance(error, VirtualTimeError):
         waiting = [each.line for each in error.waiting if each.module == MODULE]
-        return Raised(describe(error), line or (waiting[0] if waiting else 0))
-    return Raised(describe(error) if line else describe(error) + _frame(error), line)
+        line = line or (waiting[0] if waiting else 0)
+    place = NOTHING if line or isinstance(error, VirtualTimeError) else _frame(error)
+    return Raised(type(error).__name__, Said.of(_what(error)), line, Said.of(place))
 
 
 def _called_wrongly(path: Path, error: BaseException) -> int:
@@ -184,23 +216,27 @@ def line_in(path: Path, error: BaseException) -> int:
     return lines[-1] if lines else 0
 
 
-def describe(error: BaseException) -> str:
-    """The first line of what an exception says, and its type."""
-    text = str(error).partition("\n")[0].strip()
-    return f"{type(error).__name__}: {text[:200]}" if text else type(error).__name__
+def _what(error: BaseException) -> Sentence:
+    """What an exception says: the sentence that it was raised with, else the first line of its text."""
+    sentence = sentence_of(error)
+    return sentence if sentence.values else Sentence(sentence.text.partition("\n")[0].strip()[:200])
 
 
-def _frame(error: BaseException) -> str:
+def _frame(error: BaseException) -> Sentence:
     """The innermost frame that the exception passed through."""
     frames = [(frame.f_code, line) for frame, line in traceback.walk_tb(error.__traceback__)]
     if not frames:
-        return ""
+        return NOTHING
     code, line = frames[-1]
-    if Path(code.co_filename).is_relative_to(Path(__file__).parent):
-        return ""  # the judge's own code is nobody's concern
-    return f" (in {code.co_qualname}, {Path(code.co_filename).name} line {line})"
+    file = Path(code.co_filename)
+    if file.is_relative_to(Path(__file__).parent):
+        return NOTHING  # the judge's own code is nobody's concern
+    return Sentence(
+        " (in {function}, {file} line {line})", function=code.co_qualname, file=file.name, line=line
+    )
 
 
-def _place(path: Path, error: BaseException) -> str:
-    line = line_in(path, error)
-    return f"{path.name}, line {line}" if line else path.name
+def _place(path: Path, line: int) -> Sentence:
+    if not line:
+        return Sentence(path.name)
+    return Sentence("{file}, line {line}", file=path.name, line=line)

@@ -10,13 +10,14 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
 import msgspec
 
+from ..language import Sentence, reason_of
 from .drill import CheckFailed
 from .sandbox import MEMORY_BYTES
 from .wire import (
@@ -56,14 +57,32 @@ class TookTooLong(CheckFailed):
     """There was no end of it; whether that is the reader's doing, their file's speed tells."""
 
 
+STOPPED: Mapping[str, Sentence] = {
+    "not-loaded": Sentence("{why}"),
+    "confused": Sentence("what came back is no whole transcript; does it use files that it has not opened?"),
+    "floods": Sentence("it printed more than {megabytes} MB, and the check was stopped"),
+    "stuck": Sentence("it did not come to an end for some seconds while it was loaded (line {line})"),
+    "slow": Sentence("it took more than {seconds:.0f} s, and the check was stopped"),
+    "killed": Sentence("the process ended by {signal}"),
+    "exits": Sentence("it ended the process (status {status}) before the check was over"),
+    "memory": Sentence("it used more than {megabytes} MB of memory, and the check was stopped"),
+}
+
+
 class ReaderStopped(Exception):
-    """The reader's file ended the check: ``kind`` of sentence, at ``number`` (0: while it was loaded)."""
+    """The reader's file ended the check: how, as a kind of ``STOPPED``, and at which job (0: while it was
+    loaded).
+    """
 
     def __init__(self, kind: str, number: int = 0, **values: object) -> None:
         super().__init__(kind)
         self.kind = kind
         self.number = number
         self.values = values
+
+    @property
+    def sentence(self) -> Sentence:
+        return STOPPED[self.kind].with_values(**self.values)
 
 
 class Runner:
@@ -111,8 +130,9 @@ class Runner:
         except OSError as error:
             for pipe in (jobs_in, answers_out):
                 os.close(pipe)
+            why = reason_of(error)
             raise CheckFailed(
-                f"no process could be started for your file: {error.strerror or error}"
+                Sentence("no process could be started for your file: {why}", why=why)
             ) from error
         finally:
             os.close(jobs_out)
@@ -154,8 +174,8 @@ class Runner:
     def _loading(self, answer: Answer) -> None:
         if isinstance(answer, NotLoaded):
             if answer.missing:
-                raise CheckFailed(answer.sentence)
-            raise ReaderStopped("not-loaded", text=answer.sentence)
+                raise CheckFailed(answer.why.sentence())
+            raise ReaderStopped("not-loaded", why=answer.why.sentence())
         if isinstance(answer, Started):
             self._started = True
         elif isinstance(answer, Ready) and self._started:
@@ -207,14 +227,20 @@ class Runner:
         if isinstance(answer, OutOfMemory):
             raise ReaderStopped("memory", answer.number, megabytes=MEMORY_BYTES >> 20)
         if isinstance(answer, Broken):
-            raise CheckFailed(f"the checker itself failed:\n{answer.text}")
+            raise CheckFailed(Sentence("the checker itself failed:\n{trace}", trace=answer.text))
         return answer
 
     def _silent(self) -> Exception:
         if time.monotonic() >= self._end:
-            return TookTooLong(f"the check took longer than {WHOLE_S:.0f} s; is this machine very busy?")
+            return TookTooLong(
+                Sentence(
+                    "the check took longer than {seconds:.0f} s; is this machine very busy?", seconds=WHOLE_S
+                )
+            )
         if not self._started:
-            return CheckFailed("the check did not get under way in time; is this machine very busy?")
+            return CheckFailed(
+                Sentence("the check did not get under way in time; is this machine very busy?")
+            )
         return ReaderStopped("stuck", self._at(), line=0, function="")
 
     def _ended(self) -> Exception:
@@ -228,7 +254,11 @@ class Runner:
             return ReaderStopped("floods", self._at(), megabytes=OUTPUT_BYTES >> 20)
         if not self._started:
             return CheckFailed(
-                f"the check's own process ended at once (status {status}): {self.output()[-300:]}"
+                Sentence(
+                    "the check's own process ended at once (status {status}): {output}",
+                    status=status,
+                    output=self.output()[-300:],
+                )
             )
         if status < 0:
             return ReaderStopped("killed", self._at(), signal=signal.Signals(-status).name)
@@ -277,7 +307,7 @@ def running(file: Path, key: str) -> Iterator[Runner]:
         CheckFailed: this platform has no such processes.
     """
     if sys.platform == "win32":
-        raise CheckFailed("checks need Linux or macOS: on Windows run them in WSL")
+        raise CheckFailed(Sentence("checks need Linux or macOS: on Windows run them in WSL"))
     runner = Runner(file, key)
     try:
         yield runner

@@ -16,7 +16,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
 
-from .wire import Raised
+from ..language import Sentence
+from .wire import Raised, Said
 
 MEMORY_BYTES = 512 << 20
 """What a reader's file may take beyond what the checker itself has."""
@@ -27,15 +28,20 @@ MANY_SLEEPS = 100
 STUCK_S = 3.0
 """Longer than this in one play, of which each takes some milliseconds, is not going to end."""
 
+_PROCESS = Sentence("starting another process is not allowed in a check")
+_PROGRAM = Sentence("starting another program is not allowed in a check")
+_SIGNAL = Sentence("sending signals is not allowed in a check")
+NO_THREAD = Sentence("starting a thread is not allowed in a check")
+
 _REFUSED = {
-    "os.fork": "starting another process",
-    "os.forkpty": "starting another process",
-    "os.posix_spawn": "starting another process",
-    "os.exec": "starting another program",
-    "os.system": "starting another program",
-    "subprocess.Popen": "starting another program",
-    "os.kill": "sending signals",
-    "os.killpg": "sending signals",
+    "os.fork": _PROCESS,
+    "os.forkpty": _PROCESS,
+    "os.posix_spawn": _PROCESS,
+    "os.exec": _PROGRAM,
+    "os.system": _PROGRAM,
+    "subprocess.Popen": _PROGRAM,
+    "os.kill": _SIGNAL,
+    "os.killpg": _SIGNAL,
 }
 
 
@@ -68,10 +74,10 @@ def refuse_processes() -> None:
 
     def hook(event: str, arguments: object) -> None:
         if event in _REFUSED:
-            raise NotAllowed(f"{_REFUSED[event]} is not allowed in a check")
+            raise NotAllowed(_REFUSED[event])
 
     def start(thread: threading.Thread) -> None:
-        raise NotAllowed("starting a thread is not allowed in a check")
+        raise NotAllowed(NO_THREAD)
 
     sys.addaudithook(hook)
     setattr(threading.Thread, "start", start)  # noqa: B010
@@ -84,7 +90,7 @@ def note_sleeping(file: Path, blocked: list[Raised]) -> None:
     def sleep(seconds: float, /) -> None:
         if len(blocked) >= MANY_SLEEPS:
             really_sleep(seconds)  # a loop around it never ends: the watchdog tells
-        blocked.append(Raised(f"time.sleep({seconds!r})", _line(sys._getframe(1), file)[0]))
+        blocked.append(Raised(f"time.sleep({seconds!r})", Said(), _line(sys._getframe(1), file)[0]))
 
     time.sleep = sleep  # type: ignore[assignment]
 

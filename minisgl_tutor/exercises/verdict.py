@@ -14,7 +14,12 @@ from typing import Any
 
 from rich.cells import cell_len, set_cell_size
 
+from ..language import Sentence, counted
 from .sentences import Teller
+
+CHECK, EXPECTED, SEEN = Sentence("check"), Sentence("expected"), Sentence("seen")
+SCHEDULE, LOOK = Sentence("schedule"), Sentence("look")
+"""What the rows of a report are called."""
 
 
 class Exit(IntEnum):
@@ -87,65 +92,86 @@ class Failure:
 class Report:
     """Words verdicts for one exercise. ``name``: the exercise's; ``checks``: all there are."""
 
-    def __init__(self, name: str, checks: Sequence[str], say: Teller) -> None:
+    def __init__(self, name: str, checks: Sequence[str], tell: Teller) -> None:
         self._name = name
         self._checks = checks
-        self._say = say
+        self._tell = tell
+        self._say = tell.say
 
     def passed(self, plays: int, seed: int) -> Verdict:
-        line = self._say("passed", exercise=self._name, checks=len(self._checks), plays=plays, seed=seed)
-        return Verdict(Exit.RIGHT, (line,), self._tried({}, True))
+        line = Sentence(
+            "{exercise}: right. All {checks} checks pass ({plays} schedules, seed {seed}).",
+            exercise=self._name,
+            checks=len(self._checks),
+            plays=plays,
+            seed=seed,
+        )
+        return Verdict(Exit.RIGHT, (self._say(line),), self._tried({}, True))
 
-    def undecided(self, reason: str) -> Verdict:
-        return Verdict(Exit.UNDECIDED, (self._say("undecided", exercise=self._name, text=reason),))
+    def undecided(self, reason: Sentence) -> Verdict:
+        line = Sentence("{exercise}: could not be judged: {reason}", exercise=self._name, reason=reason)
+        return Verdict(Exit.UNDECIDED, (self._say(line),))
 
     def failed(self, first: Failure, others: list[str], complete: bool, seed: int, printed: str) -> Verdict:
         """``complete``: every case was played."""
         rows = [
-            ("check", f"{first.check}: {self._say(f'check {first.check}')}"),
-            ("expected", first.expected),
-            ("seen", first.seen),
-            ("schedule", first.case),
-            *([("look", first.look)] if first.look else []),
+            (CHECK, f"{first.check}: {self._tell(f'check {first.check}')}"),
+            (EXPECTED, first.expected),
+            (SEEN, first.seen),
+            (SCHEDULE, first.case),
+            *([(LOOK, first.look)] if first.look else []),
         ]
-        lines = [self._say("failed", exercise=self._name), *self._rows(rows)]
+        lines = self._failing(rows)
         if not complete:
-            lines.append(self._say("not-all"))
+            lines.append(self._say(Sentence("The rest was not tried.")))
         elif others:
-            lines.append(self._say("others", names=", ".join(others)))
+            lines.append(self._say(Sentence("Also failing: {names}.", names=", ".join(others))))
         elif len(self._checks) > 1:
-            lines.append(self._say("only", count=len(self._checks) - 1))
-        lines.append(self._say("seed", seed=seed))
+            only = counted(
+                "The other check passes.", "The other {count} checks pass.", count=len(self._checks) - 1
+            )
+            lines.append(self._say(only))
+        again = Sentence(
+            "The random schedules came from seed {seed}; `--seed {seed}` plays the same ones again.",
+            seed=seed,
+        )
+        lines.append(self._say(again))
         found = {first.check: first.seen, **dict.fromkeys(others, "")}
         tried = self._tried(found, True if complete else None)
         return Verdict(Exit.NOT_YET, (*lines, *self._printed(printed)), tried, first.fault, printed)
 
-    def stopped(self, kind: str, values: dict[str, object], case: str, printed: str) -> Verdict:
+    def stopped(self, kind: str, how: Sentence, case: str, printed: str) -> Verdict:
         """The reader's file ended the check, at ``case`` or, with none, while it was loaded."""
-        text = self._say(f"stopped {kind}", **values)
-        rows = [("expected", self._say("expected loads")), ("seen", text)]
-        if case:
-            rows.append(("schedule", case))
-        lines = [self._say("failed", exercise=self._name), *self._rows(rows), *self._printed(printed)]
-        loads = Tried("loads", self._say("expected loads"), False, text)
+        due, text = self._say(Sentence("your file can be loaded and played")), self._say(how)
+        rows = [(EXPECTED, due), (SEEN, text), *([(SCHEDULE, case)] if case else [])]
+        lines = [*self._failing(rows), *self._printed(printed)]
+        loads = Tried("loads", due, False, text)
         return Verdict(Exit.NOT_YET, tuple(lines), (loads, *self._tried({}, None)), kind, printed)
 
     def _tried(self, failed: dict[str, str], others: bool | None) -> tuple[Tried, ...]:
         order = [*failed, *(name for name in self._checks if name not in failed)]
         return tuple(
-            Tried(name, self._say(f"check {name}"), False if name in failed else others, failed.get(name, ""))
+            Tried(
+                name, self._tell(f"check {name}"), False if name in failed else others, failed.get(name, "")
+            )
             for name in order
         )
 
-    def _rows(self, rows: list[tuple[str, str]]) -> list[str]:
+    def _failing(self, rows: list[tuple[Sentence, str]]) -> list[str]:
+        head = Sentence("{exercise}: not yet right. The first check that fails:", exercise=self._name)
         names = [self._say(name) for name, _ in rows]
         width = max(10, *map(cell_len, names))
-        return [f"  {set_cell_size(name, width)} {text}" for name, (_, text) in zip(names, rows, strict=True)]
+        pairs = zip(names, rows, strict=True)
+        return [self._say(head), *(f"  {set_cell_size(name, width)} {text}" for name, (_, text) in pairs)]
 
     def _printed(self, printed: str, most: int = 12) -> list[str]:
         if not printed.strip():
             return []
         runs = [(line, len(list(same))) for line, same in groupby(printed.rstrip().splitlines())]
-        lines = [line if count == 1 else self._say("times", line=line, count=count) for line, count in runs]
+        lines = [line if count == 1 else self._say(_again(line, count)) for line, count in runs]
         more = ["  ..."] if len(lines) > most else []
-        return [self._say("printed"), *(f"  {line}" for line in lines[:most]), *more]
+        return [self._say(Sentence("Your file printed:")), *(f"  {line}" for line in lines[:most]), *more]
+
+
+def _again(line: str, count: int) -> Sentence:
+    return Sentence("{line} ({count} times)", line=line, count=count)

@@ -3,15 +3,17 @@
 The checker sends jobs; the child answers each in order, and ends with ``Done``.
 Every answer repeats the checker's nonce. A transcript counts only if all of it
 has come. What a job asks and what was seen are the exercise's own: they cross as
-bytes, and each side decodes them by its drill's types.
+bytes, and each side decodes them by its drill's types. Sentences cross as text and values,
+in no language but that of the code.
 """
 
 from __future__ import annotations
 
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 import msgspec
 
+from ..language import Sentence, joined
 from ..recording import Recording
 
 MAX_FRAME_BYTES = 64 << 20
@@ -43,11 +45,56 @@ Job = PlayJob | StepsJob | Stop
 # -- answers
 
 
-class Raised(msgspec.Struct, frozen=True):
-    """An exception; ``line`` of the reader's file is 0 if it did not pass through it."""
+class Said(msgspec.Struct, frozen=True):
+    """A sentence on its way."""
 
-    text: str
+    text: str = ""
+    values: dict[str, str | int | float | Said] = {}
+
+    @classmethod
+    def of(cls, sentence: Sentence) -> Said:
+        """Values that are neither numbers nor sentences are taken as text."""
+        return cls(sentence.text, {name: _crossing(value) for name, value in sentence.values.items()})
+
+    def sentence(self) -> Sentence:
+        values: dict[str, Any] = {
+            name: value.sentence() if isinstance(value, Said) else value
+            for name, value in self.values.items()
+        }
+        return Sentence(self.text, **values)
+
+
+def _crossing(value: object) -> str | int | float | Said:
+    if isinstance(value, Sentence):
+        return Said.of(value)
+    return value if isinstance(value, int | float) else str(value)
+
+
+class Raised(msgspec.Struct, frozen=True):
+    """An exception: its type, and what it says; ``line`` of the reader's file is 0 if it did not pass
+    through it, and then ``place`` may say where it was raised.
+    """
+
+    kind: str
+    says: Said
     line: int
+    place: Said = Said()
+
+    @classmethod
+    def told(cls, text: str, line: int) -> Raised:
+        """One of which only ``type: text`` is known."""
+        kind, _, says = text.partition("\n")[0].rstrip(": ").partition(": ")
+        return cls(kind, Said(says[:200]), line)
+
+    def values(self) -> dict[str, Any]:
+        """What a report tells of it."""
+        return {"text": self.sentence(), "line": self.line}
+
+    def sentence(self) -> Sentence:
+        what, place = self.says.sentence(), self.place.sentence()
+        if not what:
+            return joined("", [Sentence(self.kind), place])
+        return joined("", [Sentence("{kind}: {what}", kind=self.kind, what=what), place])
 
 
 class Played(msgspec.Struct, frozen=True, tag=True):
@@ -92,7 +139,7 @@ class NotLoaded(msgspec.Struct, frozen=True, tag=True):
     """It cannot be. ``missing``: it is not there, so that nothing was judged."""
 
     nonce: str
-    sentence: str
+    why: Said
     missing: bool
 
 

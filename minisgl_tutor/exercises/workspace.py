@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import os
 from contextlib import suppress
@@ -10,6 +11,7 @@ from typing import Literal
 
 import msgspec
 
+from ..language import Sentence, reason_of
 from ..resources import shipped
 from .catalogue import Exercise
 
@@ -23,12 +25,15 @@ State = Literal["not-started", "started", "passed", "changed"]
 
 
 class WorkspaceError(Exception):
-    """The folder cannot be written to. ``path`` and ``reason`` say where and why."""
+    """The folder cannot be written to: a ``Sentence`` that says where and why."""
 
     def __init__(self, error: OSError, path: Path) -> None:
-        self.path = Path(error.filename) if error.filename else path
-        self.reason = error.strerror or str(error)
-        super().__init__(f"{self.path}: {self.reason}")
+        super().__init__(unwritten(Path(error.filename) if error.filename else path, error))
+
+
+def unwritten(path: Path, error: OSError) -> Sentence:
+    """That nothing could be written there."""
+    return Sentence("{path} cannot be written: {why}", path=path, why=reason_of(error))
 
 
 def shown(path: Path) -> str:
@@ -90,7 +95,9 @@ class Workspace:
             self.root.mkdir(parents=True, exist_ok=True)
             new = _write_new(file, starter)
         except FileExistsError:
-            raise WorkspaceError(NotADirectoryError(20, "it is not a folder"), self.root) from None
+            raise WorkspaceError(
+                NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR)), self.root
+            ) from None
         except OSError as error:
             raise WorkspaceError(error, file) from error
         # A folder with the reader's file may be read-only; `texts` then has the originals.

@@ -5,13 +5,15 @@ it.
 """
 
 from .choice import LANGUAGES, SETTING, VARIABLE, Choice, Language, chosen
-from .sentence import Sentence, counted, joined, sentence_of
+from .sentence import NOTHING, Sentence, counted, joined, sentence_of
 from .system import reason_of
 from .tongue import ENGLISH, Tongue
+from .wire import packed, unpacked
 
 __all__ = [
     "ENGLISH",
     "LANGUAGES",
+    "NOTHING",
     "SETTING",
     "VARIABLE",
     "Choice",
@@ -21,6 +23,8 @@ __all__ = [
     "chosen",
     "counted",
     "joined",
+    "packed",
     "reason_of",
     "sentence_of",
+    "unpacked",
 ]

@@ -32,7 +32,7 @@ class Sentence:
         return hash((self.text, self.more))
 
     def __repr__(self) -> str:
-        return f"Sentence({str(self)!r})"
+        return f"Sentence({self.text!r}, {self.values!r})"
 
     def _parts(self) -> tuple[str, str, dict[str, Any]]:
         return self.text, self.more, self.values
@@ -59,6 +59,10 @@ def joined(between: str, parts: Iterable[Sentence]) -> Sentence:
     """Several sentences as one, with ``between`` between them in every language."""
     values: dict[str, Any] = {f"part{number}": part for number, part in enumerate(parts)}
     return Sentence(between.join(f"{{{name}}}" for name in values), **values)
+
+
+NOTHING = joined("", ())
+"""Says nothing."""
 
 
 def sentence_of(error: BaseException) -> Sentence:

@@ -20,6 +20,7 @@ from minisgl_tutor.exercises.checker import Place, check
 from minisgl_tutor.exercises.reader_file import load, raised
 from minisgl_tutor.exercises.verdict import Report, Verdict
 from minisgl_tutor.exercises.workspace import Workspace
+from minisgl_tutor.language import ENGLISH
 
 ROOT = Path(__file__).parents[2]
 ALL = exercises()
@@ -125,7 +126,7 @@ def test_case_g6_what_is_announced_has_been_written(
             raise KeyboardInterrupt
 
     def right(*given: object) -> Verdict:
-        return Report(exercise.name, exercise.drill().checks, exercise.teller("en")).passed(1, 1)
+        return Report(exercise.name, exercise.drill().checks, exercise.teller(ENGLISH)).passed(1, 1)
 
     monkeypatch.setattr(typer, "echo", echo)
     monkeypatch.setattr(checker, "check", right)

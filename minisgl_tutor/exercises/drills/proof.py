@@ -15,7 +15,8 @@ import msgspec
 from ...resources import chapters_dir
 from ...server.frontend import FrontendManager
 from ..drill import Drill, Found, Reader, Say, in_virtual_time
-from ..reader_file import describe, load, the_class, the_function
+from ..reader_file import load, the_class, the_function
+from ..wire import Raised
 from .bench import Bench
 
 REJECTS, ACCEPTS = "rejects", "accepts"
@@ -31,11 +32,10 @@ class Case(msgspec.Struct, frozen=True):
 
 
 class Outcome(msgspec.Struct):
-    """Whether the test passed; else what it raised, at which of its lines."""
+    """Whether the test passed; else what it raised, if it came to its end at all."""
 
     passed: bool
-    text: str = ""
-    line: int = 0
+    raised: Raised | None = None
 
 
 class ProofDrill(Drill[Case, Case, Outcome]):
@@ -82,15 +82,14 @@ class ProofDrill(Drill[Case, Case, Outcome]):
             in_virtual_time(main)
         except Exception as error:
             if not ended:  # what comes behind the test's end is the class's
-                raised = reader.raised(error)
-                return Outcome(False, raised.text or describe(error), raised.line)
+                return Outcome(False, reader.raised(error))
         return Outcome(bool(ended))
 
     def judge(self, case: Case, seen: Outcome) -> Iterator[Found]:
         if case.fails and seen.passed:
             yield Found(ACCEPTS)
         elif not case.fails and not seen.passed:
-            yield Found(REJECTS, {"text": seen.text, "line": seen.line})
+            yield Found(REJECTS, seen.raised.values() if seen.raised else {"text": "", "line": 0})
 
     def check_of(self, case: Case, fault: str) -> str:
         return case.check

@@ -16,6 +16,7 @@ from ...server.frontend import FrontendManager
 from ...server.openai.error_handlers import add_error_handlers
 from ...trace.asgi import AsgiClient, Exchange
 from ..drill import THREAD, Found, general_fault
+from ..sandbox import NO_THREAD
 from ..wire import Raised
 
 ID, CREATED, MODEL = "exercise", 0, "minisgl-tutor"
@@ -64,15 +65,14 @@ def failure(exchange: Exchange, file: Path | None) -> Raised | None:
     for event in exchange.events:
         if event.kind == "app failed":
             lines = re.findall(rf'File "{re.escape(str(file))}", line (\d+)', exchange.app_traceback)
-            text = event.note.partition("\n")[0].rstrip(": ")
-            return Raised(text[:200], int(lines[-1]) if lines else 0)
+            return Raised.told(str(event.note), int(lines[-1]) if lines else 0)
     return None
 
 
 def failed(raised: Raised) -> Found:
     """The sandbox refuses a thread before virtual time can."""
-    fault = THREAD if "starting a thread" in raised.text else general_fault(raised)
-    return Found(fault, {"text": raised.text, "line": raised.line})
+    fault = THREAD if raised.says.sentence() == NO_THREAD else general_fault(raised)
+    return Found(fault, raised.values())
 
 
 def now_us() -> int:

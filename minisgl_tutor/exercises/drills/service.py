@@ -198,7 +198,7 @@ def _of_one(index: int, ask: Ask, tag: str, client: Client) -> Iterator[Found]:
     if client.refused:
         yield Found(REFUSED, values)
     elif client.failed is not None and client.waited_us is None:
-        yield Found(RAISED, {"text": client.failed.text, "line": client.failed.line})
+        yield Found(RAISED, client.failed.values())
     elif client.not_http:
         yield Found(NOT_HTTP, {**values, "reason": client.not_http})
     elif client.waited_us is None:

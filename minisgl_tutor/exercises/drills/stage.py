@@ -90,10 +90,10 @@ def on_stage(recording: Recording, tokenizer: Tokenizer, classes: Sequence[type]
             seen.messages += [_message(step, each, client_of) for each in step.content]
         elif step.title == "forward_batch":
             seen.forwards.append((step.t_us, [client_of.get(uid, -1) for uid in step.uids]))
-        elif step.kind == "gap" and step.note.startswith("the scheduler fails"):
-            seen.failed = step.note
-        elif step.kind == "gap" and step.note.startswith(BOOKS_NOTE):
-            seen.books = seen.books or step.note.removeprefix(BOOKS_NOTE)
+        elif step.kind == "gap" and str(step.note).startswith("the scheduler fails"):
+            seen.failed = str(step.note)
+        elif step.kind == "gap" and str(step.note).startswith(BOOKS_NOTE):
+            seen.books = seen.books or str(step.note).removeprefix(BOOKS_NOTE)
     parts = sorted(result.held.items())
     seen.held = [(name, client_of.get(uid, -1)) for name, held in parts for uid in sorted(held)]
     return seen

@@ -21,6 +21,7 @@ from minisgl_tutor.exercises.drills.lifecycle.schedule import (
     undisturbed,
 )
 from minisgl_tutor.exercises.drills.lifecycle.schedules import fixed, schedules
+from minisgl_tutor.language import ENGLISH
 
 
 def planned(seed: int) -> list[Schedule]:
@@ -48,7 +49,7 @@ def test_undisturbed_clients_stay() -> None:
 
 def test_a_schedule_in_words() -> None:
     late = replace(client(False, Ending.LEAVES_WAITING, 1), start=2)
-    say = resolve("5.7").teller("en")
+    say = resolve("5.7").teller(ENGLISH)
     assert LifecycleDrill().in_words(Schedule((Client(True, 1), late), "2.4"), say) == (
         "2 clients. request 0: streaming, 1 reply; its client reads all of it. "
         "request 1 (comes 200 ms later): not streaming, 5 replies; "

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from functools import cached_property
 from types import FunctionType, ModuleType
 
+from ....language import Sentence
 from ....recording import Recording
 from ....resources import model_dir
 from ....server.frontend import FrontendManager
@@ -37,7 +38,11 @@ class LifecycleDrill(Drill[Schedule, Job, Observation]):
         cls = the_class(module, FrontendManager, file)
         if not any(isinstance(each, FunctionType) for each in vars(cls).values()):
             raise ReaderFileError(
-                f"{file}: {cls.__name__} has no method of its own, so nothing of yours can be judged"
+                Sentence(
+                    "{file}: {name} has no method of its own, so nothing of yours can be judged",
+                    file=file,
+                    name=cls.__name__,
+                )
             )
         return cls
 
@@ -67,8 +72,7 @@ class LifecycleDrill(Drill[Schedule, Job, Observation]):
         return (job.recording, job.spec) if isinstance(job, StageJob) else None
 
     def in_words(self, case: Schedule, say: Say) -> str:
-        count = len(case.clients)
-        parts = [say("one client") if count == 1 else say("clients", count=count)]
+        parts = [say("clients", count=len(case.clients))]
         parts += [_client(index, client, say) for index, client in enumerate(case.clients)]
         if case.extra is not Extra.NOTHING:
             parts.append(say(case.extra.value))
@@ -87,7 +91,8 @@ class LifecycleDrill(Drill[Schedule, Job, Observation]):
         def rehearse(job: Job) -> Observation:
             seen = own.play(job)
             if seen.stopped is not None:
-                raise CheckFailed(f"the server's own class cannot be played here: {seen.stopped.text}")
+                why = seen.stopped.sentence()
+                raise CheckFailed(Sentence("the server's own class cannot be played here: {why}", why=why))
             return seen
 
         return Scorer(self._tokenizer, load_eos_token_ids(model_dir(), self._tokenizer), rehearse)
@@ -99,11 +104,7 @@ def _client(index: int, client: Client, say: Say) -> str:
         index=index,
         ms=client.start * STEP_MS,
         mode=say("stream" if client.stream else "whole"),
-        replies=_replies(client.replies, say),
-        ending=say(client.ending.value, after=_replies(client.after, say), next=client.after + 1),
+        replies=say("replies", count=client.replies),
+        ending=say(client.ending.value, after=say("replies", count=client.after), next=client.after + 1),
     )
     return words + say("pauses", steps=", ".join(map(str, client.pauses))) if client.pauses else words
-
-
-def _replies(count: int, say: Say) -> str:
-    return say("one reply") if count == 1 else say("replies", count=count)

@@ -12,7 +12,6 @@ from enum import StrEnum
 from typing import Any
 
 from ...drill import BLOCKS, NEVER_ENDS, POLLS, RAISED, STUCK, THREAD, Found, general_fault
-from ...wire import Raised
 from .answers import latest_us, says, text_of
 from .observation import Observation, Seen
 from .schedule import Client, Ending, Extra, Schedule
@@ -153,24 +152,20 @@ def _of_all(observation: Observation) -> Iterator[Fault]:
     if twice:
         yield UID_TWICE, last_us, {"uid": twice[0]}
     if observation.stopped is not None:
-        yield general_fault(observation.stopped), last_us, {"what": "answer", **_told(observation.stopped)}
+        yield general_fault(observation.stopped), last_us, {"what": "answer", **observation.stopped.values()}
         return
     for raised in observation.background:
-        yield general_fault(raised), last_us, _told(raised)
+        yield general_fault(raised), last_us, raised.values()
     ended = all(seen.app != "running" for seen in observation.clients)
     if ended and len(observation.waiting) > HELPERS:
         yield TASKS_LEFT, last_us, {"count": len(observation.waiting), "names": observation.waiting}
 
 
-def _told(raised: Raised) -> dict[str, Any]:
-    return {"text": raised.text, "line": raised.line}
-
-
 def _raised(client: Client, seen: Seen) -> Iterator[Fault]:
     if seen.raised is None or client.ending in (Ending.UNSENT, Ending.UNENCODABLE):
         return  # there something must be raised
-    if not (client.leaves and seen.raised.text.startswith(_GONE)):
-        yield general_fault(seen.raised), seen.app_us, _told(seen.raised)
+    if not (client.leaves and seen.raised.kind in _GONE):
+        yield general_fault(seen.raised), seen.app_us, seen.raised.values()
 
 
 def _answer(client: Client, extra: Extra, seen: Seen, reference: Seen) -> Iterator[Fault]:

@@ -197,7 +197,6 @@ class Witness:
             elif event.kind in ("app returned", "app failed"):
                 seen.app, seen.app_us = event.kind.removeprefix("app "), event.at_us
             if event.kind == "app failed":
-                text = event.note.partition("\n")[0].rstrip(": ")
-                seen.raised = Raised(text[:200], self._line_in_text(exchange.app_traceback))
+                seen.raised = Raised.told(str(event.note), self._line_in_text(exchange.app_traceback))
         seen.kept = self._kept.get(index, [])
         return seen
