@@ -1,0 +1,29 @@
+"use strict";
+// The traces within a page are as light or dark as the page is.
+
+function theme() {
+  const { theme: chosen } = document.body.dataset;
+  if (chosen === "light" || chosen === "dark") return chosen;
+  return matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light";
+}
+
+function colour(frame) {
+  const [file, place] = frame.src.split("#");
+  const options = new URLSearchParams(place);
+  if (options.get("theme") === theme()) return;
+  options.set("theme", theme());
+  frame.src = `${file}#${options}`;
+}
+
+function colourAll() {
+  document.querySelectorAll("figure.trace iframe").forEach(colour);
+}
+
+// A page that was opened as a file may not read others, so there are no excerpts of them in what a search finds.
+if (location.protocol === "file:") DOCUMENTATION_OPTIONS.SHOW_SEARCH_SUMMARY = false;
+
+addEventListener("DOMContentLoaded", () => {
+  colourAll();
+  new MutationObserver(colourAll).observe(document.body, { attributeFilter: ["data-theme"] });
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", colourAll);
+});

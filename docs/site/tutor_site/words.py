@@ -1,0 +1,110 @@
+"""What the site itself says, in each of its languages."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+Language = Literal["en", "zh"]
+
+LANGUAGES: tuple[Language, ...] = ("en", "zh")
+OTHER: dict[Language, Language] = {"en": "zh", "zh": "en"}
+
+WORDS: dict[Language, dict[str, str]] = {
+    "en": {
+        "name": "English",
+        "read": "Read",
+        "look": "Look and try",
+        "look up": "Look up",
+        "work": "Working on it",
+        "measured": "Measured",
+        "home": "Introduction",
+        "traces": "Traces",
+        "traces intro": "Each scene is a run of the server, played message by message. The page of a trace is"
+        " one file: step with ← and →, jump to the next fault with `g`; `?` shows all keys. The choice at its"
+        " top right switches between the server as it is and the server with faults.",
+        "scenes of": "Scenes of chapter {chapter}",
+        "scene": "Scene",
+        "what": "What it shows",
+        "played": "Played",
+        "as it is": "as it is",
+        "with reference": "with the gaps of the reference",
+        "with": "with {gaps}",
+        "open trace": "Open this trace on a page of its own",
+        "from step": "Step {step} of this run in its trace",
+        "trace of": "Trace of {scene}",
+        "gaps": "Gaps",
+        "gaps intro": "Faults that this server does not have, and that can be switched on one by one. Each is"
+        " a small class over the right one; the auditor, or whoever else is named, finds it.",
+        "claims": "Claims",
+        "code": "Code",
+        "found by": "Found by",
+        "found by auditor": "the auditor, by what is held and sent",
+        "found by books": "the scheduler's own books (`check_integrity`)",
+        "found by answer": "the auditor, by the answer and its tokens",
+        "found by wire": "the auditor, by what the client is told",
+        "see": "See it",
+        "exercises": "Exercises",
+        "exercises intro": "Each has a starter, which runs and is wrong, and a check that plays it on the"
+        " real server.",
+        "exercise": "Exercise",
+        "belongs to": "Where it belongs",
+        "commands": "Commands",
+        "start": "puts the starter there",
+        "check": "judges your version",
+        "watch": "judges it whenever you save",
+        "hint": "gives the next of three hints",
+        "diff": "shows what you have changed",
+        "solution": "shows an answer, once you have passed",
+        "reference": "Reference",
+        "reference intro": "What to look up.",
+        "english": "English",
+    },
+    "zh": {
+        "name": "中文",
+        "read": "阅读",
+        "look": "观察与动手",
+        "look up": "查阅",
+        "work": "参与开发",
+        "measured": "测量结果",
+        "home": "简介",
+        "traces": "回放",
+        "traces intro": "每个场景都是服务器的一次真实运行，逐条消息地回放。一份回放就是一个网页：用 ← 和 → "
+        "前后移动，`g` 跳到下一处缺陷，`?` 列出全部按键。右上角可以切换："
+        "服务器本来的样子，或打开了缺陷的样子。",
+        "scenes of": "第 {chapter} 章的场景",
+        "scene": "场景",
+        "what": "内容",
+        "played": "怎样回放",
+        "as it is": "服务器本来的样子",
+        "with reference": "打开参考实现的缺陷",
+        "with": "打开 {gaps}",
+        "open trace": "在单独的页面里打开这份回放",
+        "from step": "在回放里看这次运行的第 {step} 步",
+        "trace of": "{scene} 的回放",
+        "gaps": "缺陷",
+        "gaps intro": "这个服务器没有、但可以逐个打开的缺陷。每个缺陷都是套在正确的类上的一个小类，打开之后，"
+        "审计器或下面列出的检查会发现它。",
+        "claims": "论断",
+        "code": "代码",
+        "found by": "由谁发现",
+        "found by auditor": "审计器，根据持有的状态和发出的消息",
+        "found by books": "调度器自己的账目（`check_integrity`）",
+        "found by answer": "审计器，根据回答和它的 token",
+        "found by wire": "审计器，根据告诉客户端的内容",
+        "see": "看一看",
+        "exercises": "练习",
+        "exercises intro": "每道题都有一份初始代码，它能运行，但是有错；检查会在真正的服务器上运行你的版本。",
+        "exercise": "练习",
+        "belongs to": "对应的正文",
+        "commands": "命令",
+        "start": "生成初始代码",
+        "check": "评判你的版本",
+        "watch": "每次保存都评判一次",
+        "hint": "给出下一条提示，共三条",
+        "diff": "显示你改了什么",
+        "solution": "通过之后，显示一种答案",
+        "reference": "参考资料",
+        "reference intro": "这些文档目前只有英文版。",
+        "english": "英文",
+    },
+}

@@ -1,0 +1,103 @@
+"""The site in a browser: search, light and dark, and screens from wide to narrow."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+from urllib.parse import quote
+
+import pytest
+from chromium import size
+
+WALKTHROUGH = "chapters/05-http-service/walkthrough"
+# Answers once the search has ended.
+FOUND = """
+const look = (done) => {
+  if (!document.querySelector(".search-summary")?.innerText || Search._pulse_status >= 0) {
+    return setTimeout(look, 20, done);
+  }
+  done(Array.from(document.querySelectorAll("#search-results li a"), (link) => link.getAttribute("href")));
+};
+look(arguments[0]);
+"""
+
+
+class Quiet(SimpleHTTPRequestHandler):
+    def log_message(self, format: str, *args: object) -> None:
+        pass
+
+
+@pytest.fixture(scope="module")
+def served(site: Any) -> Iterator[str]:
+    with ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=site.folder)) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        yield f"http://127.0.0.1:{server.server_address[1]}"
+        server.shutdown()
+        thread.join()
+
+
+@pytest.mark.parametrize("opened", ["as files", "from a server"])
+@pytest.mark.parametrize(
+    ("language", "query", "page"),
+    [
+        ("en", "aborted abort", "chapters/05-http-service/exercises/exercise-7/index"),
+        ("en", "ack_map", WALKTHROUGH),
+        ("zh", "取消请求", "chapters/02-request-journey/index"),
+        ("zh", "KV缓存", WALKTHROUGH),
+        ("zh", "页", "chapters/05-http-service/exercises/exercise-13/index"),
+        ("zh", "ack_map", WALKTHROUGH),
+    ],
+)
+def test_search_finds(
+    browser: Any, site: Any, served: str, opened: str, language: str, query: str, page: str
+) -> None:
+    base = site.folder.as_uri() if opened == "as files" else served
+    size(browser, 1280)
+    browser.get(f"{base}/{language}/search.html?q={quote(query)}")
+    assert f"{page}.html" in [link.partition("#")[0] for link in browser.execute_async_script(FOUND)]
+    assert browser.get_log("browser") == []
+
+
+def test_search_finds_nothing_where_nothing_is(browser: Any, site: Any) -> None:
+    browser.get(f"{site.folder.as_uri()}/zh/search.html?q={quote('量子纠缠')}")
+    assert browser.execute_async_script(FOUND) == []
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_no_page_is_wider_than_the_screen(browser: Any, site: Any, language: str, width: int) -> None:
+    size(browser, width)
+    for page in (
+        "index",
+        WALKTHROUGH,
+        "traces",
+        "gaps",
+        "chapters/05-http-service/exercises/exercise-7/index",
+    ):
+        browser.get(f"{site.folder.as_uri()}/{language}/{page}.html")
+        assert browser.execute_script("return document.documentElement.scrollWidth") <= width, page
+
+
+@pytest.mark.parametrize("dark", [False, True])
+def test_a_trace_in_the_text_is_as_dark_as_the_page(browser: Any, site: Any, dark: bool) -> None:
+    waiting = pytest.importorskip("selenium.webdriver.support.wait")
+    before, after = ("dark", "light") if dark else ("light", "dark")
+    size(browser, 1280, dark=dark)
+    browser.get(f"{site.folder.as_uri()}/zh/{WALKTHROUGH}.html")
+    frame = browser.find_element("css selector", "figure.trace iframe")
+    browser.execute_script("arguments[0].scrollIntoView()", frame)
+
+    def shown(theme: str) -> bool:
+        browser.switch_to.frame(frame)
+        root = browser.find_element("css selector", "html")
+        seen = root.get_attribute("data-theme"), root.get_attribute("lang")
+        browser.switch_to.default_content()
+        return seen == (theme, "zh-CN")
+
+    waiting.WebDriverWait(browser, 30).until(lambda _: shown(before))
+    browser.execute_script("document.body.dataset.theme = arguments[0]", after)
+    waiting.WebDriverWait(browser, 30).until(lambda _: shown(after))
