@@ -25,6 +25,7 @@ from pathlib import Path
 
 from rich.console import Console
 
+from minisgl_tutor.language import ENGLISH
 from minisgl_tutor.recording import read_recording
 from minisgl_tutor.resources import chapters_dir, model_dir
 from minisgl_tutor.tokenizer.load import load_tokenizer
@@ -99,7 +100,7 @@ def steps(what: str) -> str:
     for number in numbers_of(numbers):
         if not 1 <= number <= len(result.steps):
             raise MarkerError(f"trace: {what}: the scene has {len(result.steps)} steps")
-        print_step(console, result.steps[number - 1])
+        print_step(console, result.steps[number - 1], ENGLISH)
     lines = LINE_NUMBER.sub(r"\1", console.file.getvalue()).splitlines()
     return "\n".join(line.rstrip() for line in lines)
 

@@ -20,15 +20,13 @@ import time
 from collections import Counter
 from pathlib import Path
 
-import msgspec
-
 from minisgl_tutor.recording import Action, Recording, read_recording
 from minisgl_tutor.resources import chapters_dir, model_dir
 from minisgl_tutor.tokenizer.load import load_tokenizer
 from minisgl_tutor.trace.fork import forked, under_gaps
 from minisgl_tutor.trace.interventions import sort_of
 from minisgl_tutor.trace.play import Play, play
-from minisgl_tutor.trace.steps import Step
+from minisgl_tutor.trace.steps import Step, encoded
 
 TOKENIZER = load_tokenizer(model_dir())
 ON_REQUESTS: tuple[Action, ...] = ("disconnect", "slow", "abort")
@@ -60,7 +58,7 @@ def problem(recording: Recording, base: Play, choice: random.Random, folder: Pat
     again = perform(read_recording(folder / "fork.jsonl"))
     if moves(result.steps[:number]) != moves(base.steps[:number]):
         return action, f"{said}: something before it is otherwise"
-    if msgspec.json.encode(result.steps) != msgspec.json.encode(again.steps):
+    if encoded(result.steps) != encoded(again.steps):
         return action, f"{said}: saved and played again it is otherwise"
     if not recording.header.gaps and action in HARMLESS and (result.findings or any(result.held.values())):
         return action, f"{said}: left behind: {result.findings or result.held}"

@@ -18,7 +18,7 @@ from minisgl_tutor.recording import read_recording
 from minisgl_tutor.resources import model_dir
 from minisgl_tutor.tokenizer.load import load_tokenizer
 from minisgl_tutor.trace.play import play
-from minisgl_tutor.trace.scenes import Scene, chapters, scenes_of
+from minisgl_tutor.trace.scenes import Scene, chapters, scenes_of, title_of
 from minisgl_tutor.views.json_lines import write_play
 
 GOLDEN = Path(__file__).resolve().parent.parent / "tests" / "views" / "golden"
@@ -32,7 +32,7 @@ def golden(scene: Scene) -> str:
     recording = read_recording(scene.path)
     result = play(recording, load_tokenizer(model_dir()), resolve(["reference"]))
     out = io.BytesIO()
-    write_play(out, recording.header.title or scene.path.name, result)
+    write_play(out, title_of(recording, scene.path), result)
     return re.sub(r'"line":\d+,', "", out.getvalue().decode())
 
 

@@ -30,16 +30,17 @@ def read(
     import shutil
     import sys
 
+    from ..language import sentence_of
     from ..views.chapter import FIRST_PAGE, ChapterNotFound, chapter_file, rendered
     from .fail import fail
     from .pager import paged
 
-    language = caller(context).say.language
+    say = caller(context).say
     try:
-        file = chapter_file(chapter, language, page or FIRST_PAGE)
+        file = chapter_file(chapter, say.language, page or FIRST_PAGE)
     except ChapterNotFound as error:
-        fail(str(error))
+        fail(sentence_of(error))
     width = min(shutil.get_terminal_size().columns, WIDEST)
-    text = rendered(file, language, width, styled=sys.stdout.isatty())
+    text = rendered(file, say, width, styled=sys.stdout.isatty())
     with paged(pager) as out:
         out.write(text)

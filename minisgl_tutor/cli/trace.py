@@ -10,6 +10,7 @@ import typer
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from ..language import Tongue
     from ..recording import Recording
     from ..tokenizer.tokenizer import Tokenizer
     from ..trace.play import Play
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 
 
 def trace(
+    context: typer.Context,
     file: Annotated[
         Path | None, typer.Argument(help="A recording, as `serve --record` writes it.", show_default=False)
     ] = None,
@@ -70,38 +72,51 @@ def trace(
     import re
 
     from ..gaps import UnknownGap, resolve
+    from ..language import Sentence, sentence_of
     from ..recording import RecordingError, read_recording
     from ..trace.clock import VirtualTimeError
     from ..trace.play import play, stream
-    from ..trace.scenes import SceneNotFound, scene_of_gap, scenes_of
+    from ..trace.scenes import SceneNotFound, scene_of_gap, scenes_of, title_of
     from ..views.shown import ShownScene
+    from .caller import caller
     from .fail import fail
     from .trace_claim import scene_of_claim
     from .trace_files import scene_name, write_files
     from .trace_print import print_plays
     from .trace_step import check_screen
 
+    say = caller(context).say
     # What the components log is in the trace, or it is nothing that a reader of it misses.
     logging.getLogger("minisgl_tutor").addHandler(logging.NullHandler())
     if json and (html or perfetto):
-        fail("--json prints, --html and --perfetto write a file instead: give one or the other")
+        fail(Sentence("--json prints, --html and --perfetto write a file instead: give one or the other"))
     if step and (json or html or perfetto):
-        fail("--step shows the steps on a screen; --json, --html and --perfetto are given without it")
+        fail(
+            Sentence("--step shows the steps on a screen; --json, --html and --perfetto are given without it")
+        )
     if step:
         check_screen()
     if claim is not None:
         if file or chapter is not None or gap or fixed:
-            fail("--claim says by itself what is played, and with which gaps; give it alone")
-        file, gap, from_step = scene_of_claim(claim)
+            fail(Sentence("--claim says by itself what is played, and with which gaps; give it alone"))
+        file, gap, from_step = scene_of_claim(claim, say)
         fixed = not gap
     if fixed and gap:
-        fail("--fixed and --gap say opposite things: give one of them")
+        fail(Sentence("--fixed and --gap say opposite things: give one of them"))
     if scene is not None and chapter is None:
-        fail("--scene needs its chapter: add --chapter 5")
+        fail(Sentence("--scene needs its chapter: add --chapter 5"))
     if not re.fullmatch(r"\d{1,3}\.\d{1,3}", spec_version, re.ASCII):
-        fail(f"'{spec_version}' is no ASGI version; give one such as --spec-version 2.4")
+        fail(
+            Sentence(
+                "'{version}' is no ASGI version; give one such as --spec-version 2.4", version=spec_version
+            )
+        )
     if (file is not None and chapter is not None) or not (file or chapter is not None or gap):
-        fail("say what to play: a chapter (`trace --chapter 5`) or a recording (`trace FILE`), not both")
+        fail(
+            Sentence(
+                "say what to play: a chapter (`trace --chapter 5`) or a recording (`trace FILE`), not both"
+            )
+        )
     try:
         wanted = None if not gap else resolve(gap)
         if file is not None:
@@ -111,7 +126,7 @@ def trace(
         else:
             paths = list(dict.fromkeys(scene_of_gap(name) for name in wanted or ()))
         classes = () if yours is None else _reader_classes(yours)
-        to_print: list[tuple[str, Recording, tuple[str, ...]]] = []
+        to_print: list[tuple[Sentence, Recording, tuple[str, ...]]] = []
         to_files: list[ShownScene] = []
         to_step: list[tuple[Path, Recording, tuple[str, ...]]] = []
         for path in paths:
@@ -125,7 +140,7 @@ def trace(
             if step:
                 to_step.append((path, recording, gaps))
                 continue
-            title = recording.header.title or path.name
+            title = title_of(recording, path)
             if html is None and perfetto is None:
                 to_print.append((title, recording, gaps))
                 continue
@@ -133,18 +148,18 @@ def trace(
             result = play(recording, words, gaps, classes=classes, spec_version=spec_version)
             to_files.append(ShownScene(scene_name(path), title, result.gaps, result.steps))
         if to_step:
-            _step_through(to_step, tokenizer, classes, spec_version, yours, from_step)
+            _step_through(to_step, tokenizer, classes, spec_version, yours, from_step, say)
         if to_files:
-            write_files(to_files, html, perfetto, from_step, yours)
+            write_files(to_files, html, perfetto, from_step, yours, say)
         if to_print:
 
             def run(recording: Recording, gaps: tuple[str, ...], give: Callable[[Step], None]) -> Play:
                 words = _tokenizer(recording, tokenizer)
                 return stream(recording, words, gaps, give, classes=classes, spec_version=spec_version)
 
-            print_plays(to_print, run, json, pager, from_step, chapter)
+            print_plays(to_print, run, json, pager, from_step, chapter, say)
     except (SceneNotFound, RecordingError, UnknownGap, VirtualTimeError) as error:
-        fail(str(error))
+        fail(sentence_of(error))
 
 
 def _step_through(
@@ -154,12 +169,14 @@ def _step_through(
     spec_version: str,
     yours: Path | None,
     from_step: int,
+    say: Tongue,
 ) -> None:
     import shlex
 
     from ..stepper.takes import Scene
     from ..trace.fork import under_gaps
     from ..trace.play import play
+    from ..trace.scenes import title_of
     from .program import program
     from .trace_files import scene_name
     from .trace_step import step_through
@@ -171,17 +188,19 @@ def _step_through(
         )
 
     scenes = [
-        Scene(scene_name(path), recording.header.title or path.name, under_gaps(recording, gaps))
+        Scene(scene_name(path), title_of(recording, path), under_gaps(recording, gaps))
         for path, recording, gaps in plays
     ]
     # What a fork does not say of itself.
     options = {"--tokenizer": tokenizer, "--yours": yours}
     words = [word for name, value in options.items() if value for word in (name, str(value))]
     words += [] if spec_version == "2.3" else ["--spec-version", spec_version]
-    step_through(scenes, replay, yours, from_step, " ".join([f"{program()} trace", *map(shlex.quote, words)]))
+    command = " ".join([f"{program()} trace", *map(shlex.quote, words)])
+    step_through(scenes, replay, yours, from_step, command, say)
 
 
 def _tokenizer(recording: Recording, given: Path | None) -> Tokenizer:
+    from ..language import Sentence, sentence_of
     from ..resources import model_dir
     from ..tokenizer.load import TokenizerNotFound, load_tokenizer
     from ..trace.redacted import stand_in_tokenizer
@@ -193,14 +212,20 @@ def _tokenizer(recording: Recording, given: Path | None) -> Tokenizer:
     try:
         return load_tokenizer(given or (model_dir() if model is None else Path(model)))
     except TokenizerNotFound as error:
-        fail(f"the recorded model has no tokenizer here ({error}); say where it is with --tokenizer DIR")
+        fail(
+            Sentence(
+                "the recorded model has no tokenizer here ({why}); say where it is with --tokenizer DIR",
+                why=sentence_of(error),
+            )
+        )
 
 
 def _reader_classes(path: Path) -> Sequence[type]:
     from ..exercises.reader_file import ReaderFileError, load_classes
+    from ..language import sentence_of
     from .fail import fail
 
     try:
         return load_classes(path)
     except ReaderFileError as error:
-        fail(str(error))
+        fail(sentence_of(error))

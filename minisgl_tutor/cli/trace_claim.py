@@ -6,8 +6,10 @@ from pathlib import Path
 
 import typer
 
+from ..language import Sentence, Tongue, sentence_of
 
-def scene_of_claim(number: str) -> tuple[Path, list[str], int]:
+
+def scene_of_claim(number: str, say: Tongue) -> tuple[Path, list[str], int]:
     """The recording to play, the gaps to switch on, and the step to begin at. Says on stderr what it is.
 
     Ends the program with a sentence if there is no such claim, or no scene shows it.
@@ -22,13 +24,16 @@ def scene_of_claim(number: str) -> tuple[Path, list[str], int]:
     try:
         shown = claim(number)
     except UnknownClaim as error:
-        fail(str(error))
+        fail(sentence_of(error))
     typer.echo(" ".join(filter(None, [f"{number}:", shown.says, shown.note])), err=True)
     if not shown.scene:
         places = ", ".join([*shown.tests, *(place.at for place in shown.code)])
-        exercise = f"exercise {shown.exercise.partition('/')[2]}" if shown.exercise else ""
-        what = places or exercise
-        fail(f"no scene shows it; {what} does" if what else f"there is nothing to play: {shown.about}")
+        if places:
+            fail(Sentence("no scene shows it; {places} does", places=places))
+        if shown.exercise:
+            name = shown.exercise.partition("/")[2]
+            fail(Sentence("no scene shows it; exercise {name} does", name=name))
+        fail(Sentence("there is nothing to play: {about}", about=shown.about))
     path = scene_path(shown.scene)
     played = play(read_recording(path), load_tokenizer(model_dir()), shown.gaps)
     steps = steps_of(shown, played.steps)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, BinaryIO
 
 import typer
 
+from ..language import Sentence, Tongue
 from .fail import fail
 
 if TYPE_CHECKING:
@@ -21,7 +22,12 @@ def scene_name(path: Path) -> str:
 
 
 def write_files(
-    scenes: list[ShownScene], html: Path | None, perfetto: Path | None, from_step: int, yours: Path | None
+    scenes: list[ShownScene],
+    html: Path | None,
+    perfetto: Path | None,
+    from_step: int,
+    yours: Path | None,
+    say: Tongue,
 ) -> None:
     """Writes what was asked for, and says so on stderr."""
     from ..views.html import page
@@ -29,12 +35,14 @@ def write_files(
     from ..views.source import Sources
 
     if html is not None:
-        content = page(scenes, from_step, Sources(yours))
+        content = page(scenes, from_step, Sources(yours), language=say.language)
         _write(html, lambda out: out.write(content))
-        typer.echo(f"{html}: open it in a browser; it needs no network", err=True)
+        told = Sentence("{file}: open it in a browser; it needs no network", file=html)
+        typer.echo(say(told), err=True)
     if perfetto is not None:
         _write(perfetto, lambda out: write_perfetto(out, scenes))
-        typer.echo(f"{perfetto}: open it in Perfetto or in chrome://tracing", err=True)
+        told = Sentence("{file}: open it in Perfetto or in chrome://tracing", file=perfetto)
+        typer.echo(say(told), err=True)
 
 
 def _write(path: Path, write: Callable[[BinaryIO], object]) -> None:
@@ -42,4 +50,5 @@ def _write(path: Path, write: Callable[[BinaryIO], object]) -> None:
         with path.open("wb") as out:
             write(out)
     except OSError as error:
-        fail(f"{path} cannot be written: {error.strerror or error}")
+        why = error.strerror or error
+        fail(Sentence("{file} cannot be written: {why}", file=path, why=why))

@@ -13,6 +13,7 @@ from .pager import paged
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from ..language import Sentence, Tongue
     from ..recording import Header, Recording
     from ..trace.play import Play
     from ..trace.steps import Step
@@ -25,7 +26,7 @@ Run = Callable[["Recording", tuple[str, ...], Give], "Play"]
 class Printer(Protocol):
     """How a play is printed: its opening, each step, and what came of it."""
 
-    def opening(self, title: str, gaps: tuple[str, ...], header: Header) -> None: ...
+    def opening(self, title: Sentence, gaps: tuple[str, ...], header: Header) -> None: ...
 
     def step(self, step: Step) -> None: ...
 
@@ -35,33 +36,34 @@ class Printer(Protocol):
 class TextPrinter:
     """Blocks for a reader. The first play is preceded by a word on how to read them."""
 
-    def __init__(self, console: Console) -> None:
+    def __init__(self, console: Console, say: Tongue) -> None:
         self.console = console
+        self._say = say
         self._is_first = True
 
-    def opening(self, title: str, gaps: tuple[str, ...], header: Header) -> None:
+    def opening(self, title: Sentence, gaps: tuple[str, ...], header: Header) -> None:
         from ..views.terminal import print_legend, print_opening
 
         if self._is_first:
-            print_legend(self.console)
+            print_legend(self.console, self._say)
         self._is_first = False
-        print_opening(self.console, title, gaps)
+        print_opening(self.console, title, gaps, self._say)
 
     def step(self, step: Step) -> None:
         from ..views.terminal import print_step
 
-        print_step(self.console, step)
+        print_step(self.console, step, self._say)
 
     def closing(self, result: Play) -> None:
         from ..views.terminal import print_verdict
 
-        print_verdict(self.console, result)
+        print_verdict(self.console, result, self._say)
 
 
 class JsonPrinter:
     """JSON Lines on standard output."""
 
-    def opening(self, title: str, gaps: tuple[str, ...], header: Header) -> None:
+    def opening(self, title: Sentence, gaps: tuple[str, ...], header: Header) -> None:
         from ..views.json_lines import write_opening
 
         write_opening(sys.stdout.buffer, title, gaps, header)
@@ -79,7 +81,7 @@ class JsonPrinter:
 
 
 @contextmanager
-def printing(json: bool, pager: bool) -> Iterator[Printer]:
+def printing(json: bool, pager: bool, say: Tongue) -> Iterator[Printer]:
     """A printer to standard output, text through the reader's pager if ``pager`` says so."""
     if json:
         yield JsonPrinter()
@@ -95,28 +97,33 @@ def printing(json: bool, pager: bool) -> Iterator[Printer]:
     with paged(pager) as out:
         if out is not sys.stdout:
             width = shutil.get_terminal_size().columns
-            yield TextPrinter(ReadersConsole(file=out, force_terminal=True, width=width, highlight=False))
+            console = ReadersConsole(file=out, force_terminal=True, width=width, highlight=False)
+            yield TextPrinter(console, say)
             return
         console = ReadersConsole(highlight=False)
         try:
-            yield TextPrinter(console)
+            yield TextPrinter(console, say)
         except BrokenPipeError:
             Console.on_broken_pipe(console)  # ends the program quietly
 
 
 def print_plays(
-    plays: list[tuple[str, Recording, tuple[str, ...]]],
+    plays: list[tuple[Sentence, Recording, tuple[str, ...]]],
     run: Run,
     json: bool,
     pager: bool,
     from_step: int,
     chapter: int | None,
+    say: Tongue,
 ) -> None:
-    """Prints plays (title, recording, gaps) from a step on, and behind a chapter's scenes what to do next."""
-    with printing(json, pager) as printer:
+    """Prints plays (title, recording, gaps) from a step on, and behind a chapter's scenes what to do next.
+
+    That comes behind the pager, as a reader may quit it before its end.
+    """
+    with printing(json, pager, say) as printer:
         for title, recording, gaps in plays:
             printer.opening(title, gaps, recording.header)
-            with _bar(recording) as advance:
+            with _bar(recording, say) as advance:
 
                 def give(step: Step, advance: Give = advance) -> None:
                     advance(step)
@@ -124,25 +131,29 @@ def print_plays(
                         printer.step(step)
 
                 printer.closing(run(recording, gaps, give))
-        if isinstance(printer, TextPrinter) and chapter is not None:
-            from ..trace.scenes import scenes_of
-            from ..views.terminal import print_next
-            from .program import program
+    if not json and chapter is not None:
+        from rich.console import Console
 
-            print_next(printer.console, program(), chapter, [each.name for each in scenes_of(chapter)])
+        from ..trace.scenes import scenes_of
+        from ..views.terminal import print_next
+        from .program import program
+
+        names = [each.name for each in scenes_of(chapter)]
+        print_next(Console(highlight=False), program(), chapter, names, say)
 
 
 @contextmanager
-def _bar(recording: Recording) -> Iterator[Give]:
+def _bar(recording: Recording, say: Tongue) -> Iterator[Give]:
     """On standard error, if that is a terminal and the steps go elsewhere: how much of the time is played."""
     if not sys.stderr.isatty() or sys.stdout.isatty():
         yield lambda step: None
         return
+    from ..language import Sentence
     from ..progress import progress
 
     last_us = max((line.t for line in recording.lines), default=0)
     reached_us = 0
-    with progress("replaying", last_us) as advance:
+    with progress(say(Sentence("replaying")), last_us) as advance:
 
         def advance_to(step: Step) -> None:
             nonlocal reached_us

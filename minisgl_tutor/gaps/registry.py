@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import Literal, TypeVar
 
+from ..language import Sentence, joined
+
 T = TypeVar("T", bound=type)
 
 
@@ -32,7 +34,7 @@ class Gap:
 
     name: str
     claims: tuple[str, ...]
-    summary: str
+    summary: Sentence
     mixins: dict[str, str]
     source: Source = "chapter"
     shown_by: Literal["auditor", "books", "answer", "wire"] = "auditor"
@@ -44,60 +46,63 @@ class Gap:
         return f"gaps/{self.name.replace('-', '_')}.py"
 
     @property
-    def explanation(self) -> str:
+    def explanation(self) -> Sentence:
         """What the file that restores it says of it, a paragraph a line."""
         module = import_module(f"{__package__}.{self.name.replace('-', '_')}")
-        paragraphs = (module.__doc__ or "").strip().split("\n\n")
-        return "\n".join(" ".join(paragraph.split()) for paragraph in paragraphs)
+        return joined("\n", map(Sentence, paragraphs(module.__doc__ or "")))
 
 
 GAPS: tuple[Gap, ...] = (
     Gap(
         "early-break",
         ("C5.158", "C5.122", "C5.157"),
-        "the cleanup stands after the loop of wait_for_ack, and its callers leave the loop before it ends",
+        Sentence(
+            "the cleanup stands after the loop of wait_for_ack, and its callers leave the loop before it ends"
+        ),
         {"FrontendManager": "early_break:EarlyBreak"},
         scene="normal-end",
     ),
     Gap(
         "blind-collect",
         ("C5.159", "C5.160"),
-        "a request without streaming never looks whether its client is still there",
+        Sentence("a request without streaming never looks whether its client is still there"),
         {"FrontendManager": "blind_collect:BlindCollect"},
         scene="non-streaming-client-leaves",
     ),
     Gap(
         "late-abort",
         ("C5.134", "C5.138", "C5.156"),
-        "a cancel waits a fixed 0.1 s in a background task before anything is told",
+        Sentence("a cancel waits a fixed 0.1 s in a background task before anything is told"),
         {"FrontendManager": "late_abort:LateAbort"},
         scene="client-leaves",
     ),
     Gap(
         "forgotten-decode",
         ("C5.161", "C5.162"),
-        "an abort never reaches the detokenizer, which keeps the decode state",
+        Sentence("an abort never reaches the detokenizer, which keeps the decode state"),
         {"Scheduler": "forgotten_decode:ForgottenDecode"},
         scene="client-leaves",
     ),
     Gap(
         "silent-drop",
         ("C5.163", "C5.164"),
-        "an over-long prompt is dropped with a log line, and its client waits for ever",
+        Sentence("an over-long prompt is dropped with a log line, and its client waits for ever"),
         {"Scheduler": "silent_drop:SilentDrop"},
         scene="over-long-prompt",
     ),
     Gap(
         "endless-backlog",
         ("C5.168", "C5.170"),
-        "the replies that a slow reader leaves unread pile up without a bound",
+        Sentence("the replies that a slow reader leaves unread pile up without a bound"),
         {"FrontendManager": "endless_backlog:EndlessBacklog"},
         scene="slow-reader",
     ),
     Gap(
         "reference-wire",
         ("C5.11", "C5.35", "C5.43", "C5.45", "C5.46", "C5.89", "C5.90", "C5.95", "C2.39"),
-        "ids, token counts, reasons and headers are the reference's; what a request asks for is ignored",
+        Sentence(
+            "ids, token counts, reasons and headers are the reference's; what a request asks for is ignored"
+        ),
         {"FrontendManager": "reference_wire:ReferenceWire"},
         shown_by="wire",
         scene="normal-end",
@@ -105,7 +110,9 @@ GAPS: tuple[Gap, ...] = (
     Gap(
         "double-free",
         ("C5.117", "C5.145"),
-        "an abort while the last token is in flight gives the slot back twice, and two requests share it",
+        Sentence(
+            "an abort while the last token is in flight gives the slot back twice, and two requests share it"
+        ),
         {"Scheduler": "double_free:DoubleFree"},
         "reference",
         "books",
@@ -113,7 +120,10 @@ GAPS: tuple[Gap, ...] = (
     Gap(
         "freed-and-cached",
         ("C5.117", "C5.149"),
-        "an abort while the last of a prompt is computed leaves its pages both free and in the prefix cache",
+        Sentence(
+            "an abort while the last of a prompt is computed leaves its pages both free and in the prefix "
+            "cache"
+        ),
         {"Scheduler": "freed_and_cached:FreedAndCached"},
         "reference",
         "books",
@@ -121,7 +131,9 @@ GAPS: tuple[Gap, ...] = (
     Gap(
         "dangling-page",
         ("C2.83",),
-        "the prefix cache frees pages that it has in duplicate, and a page table still points to them",
+        Sentence(
+            "the prefix cache frees pages that it has in duplicate, and a page table still points to them"
+        ),
         {"Scheduler": "dangling_page:DanglingPage"},
         "this project",
         "books",
@@ -129,7 +141,7 @@ GAPS: tuple[Gap, ...] = (
     Gap(
         "early-slot",
         ("C5.149",),
-        "a slot is given to another request while the step in flight still writes to it",
+        Sentence("a slot is given to another request while the step in flight still writes to it"),
         {"Scheduler": "early_slot:EarlySlot"},
         "reference",
         "books",
@@ -137,14 +149,14 @@ GAPS: tuple[Gap, ...] = (
     Gap(
         "overtaking-abort",
         ("C5.146",),
-        "with several tokenizers an abort overtakes its request, which then runs for nobody",
+        Sentence("with several tokenizers an abort overtakes its request, which then runs for nobody"),
         {"FrontendManager": "overtaking_abort:OvertakingAbort"},
         "reference",
     ),
     Gap(
         "early-length",
         ("C2.70",),
-        "with overlap can_decode is read after the next launch, and answers end a token too early",
+        Sentence("with overlap can_decode is read after the next launch, and answers end a token too early"),
         {"Scheduler": "early_length:EarlyLength"},
         "reference",
         "answer",
@@ -152,7 +164,7 @@ GAPS: tuple[Gap, ...] = (
     Gap(
         "unordered-running",
         ("C5.147",),
-        "the running requests have no order, so batches differ from run to run",
+        Sentence("the running requests have no order, so batches differ from run to run"),
         {"Scheduler": "unordered_running:UnorderedRunning"},
         "reference",
         "books",
@@ -160,7 +172,7 @@ GAPS: tuple[Gap, ...] = (
     Gap(
         "fragile-worker",
         ("C2.19",),
-        "one request that cannot be tokenized ends the tokenizer for all, and nobody notices",
+        Sentence("one request that cannot be tokenized ends the tokenizer for all, and nobody notices"),
         {
             "TokenizeManager": "fragile_worker:FragileTokenizeManager",
             "TokenizeWorker": "fragile_worker:FragileWorker",
@@ -170,7 +182,7 @@ GAPS: tuple[Gap, ...] = (
     Gap(
         "lost-tail",
         ("C2.57",),
-        "an answer that ends within a character loses the end of its text",
+        Sentence("an answer that ends within a character loses the end of its text"),
         {"DetokenizeManager": "lost_tail:LostTail"},
         "reference",
         "answer",
@@ -178,7 +190,7 @@ GAPS: tuple[Gap, ...] = (
     Gap(
         "token-by-token",
         ("C2.55", "C2.59"),
-        "every token is decoded by itself, and characters of several tokens are lost",
+        Sentence("every token is decoded by itself, and characters of several tokens are lost"),
         {"DetokenizeManager": "token_by_token:TokenByToken"},
         "this project",
         "answer",
@@ -186,7 +198,7 @@ GAPS: tuple[Gap, ...] = (
     Gap(
         "leaked-stop",
         ("C5.45",),
-        "the beginning of a stop string is shown before it is known for one",
+        Sentence("the beginning of a stop string is shown before it is known for one"),
         {"DetokenizeManager": "leaked_stop:LeakedStop"},
         "this project",
         "answer",
@@ -194,11 +206,17 @@ GAPS: tuple[Gap, ...] = (
     Gap(
         "forget-first",
         ("C5.137", "C5.138"),
-        "the state of a request is deleted before its abort is sent, so none is sent",
+        Sentence("the state of a request is deleted before its abort is sent, so none is sent"),
         {"FrontendManager": "forget_first:ForgetFirst"},
         "this project",
     ),
 )
+
+
+def paragraphs(text: str) -> list[str]:
+    """The paragraphs of a docstring, a line each."""
+    return [" ".join(paragraph.split()) for paragraph in text.strip().split("\n\n")]
+
 
 NAMES: tuple[str, ...] = tuple(gap.name for gap in GAPS)
 
@@ -239,7 +257,9 @@ def resolve(names: Iterable[str]) -> tuple[str, ...]:
             wanted.add(name)
         else:
             known = ", ".join((*SETS, *NAMES))
-            raise UnknownGap(f"there is no gap named {name!r}; the gaps are: {known}")
+            raise UnknownGap(
+                Sentence("there is no gap named {name!r}; the gaps are: {known}", name=name, known=known)
+            )
     return tuple(name for name in NAMES if name in wanted)
 
 

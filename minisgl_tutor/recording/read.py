@@ -9,6 +9,7 @@ from typing import BinaryIO, get_args
 
 import msgspec
 
+from ..language import Sentence, sentence_of
 from ..message.codec import Single
 from .lines import (
     VERSION,
@@ -44,21 +45,24 @@ def read_recording(path: Path) -> Recording:
         with path.open("rb") as file:
             return _read(path, file)
     except OSError as error:
-        raise RecordingError(f"{path} cannot be read: {error.strerror or error}") from error
+        why = error.strerror or error
+        raise RecordingError(Sentence("{file} cannot be read: {why}", file=path, why=why)) from error
 
 
 def _read(path: Path, file: BinaryIO) -> Recording:
     lines = _read_lines(path, file)
     header = next(lines, None)
     if not isinstance(header, Header):
-        raise RecordingError(f"{path} is not a recording: its first line is not a recording's header")
+        raise RecordingError(
+            Sentence("{file} is not a recording: its first line is not a recording's header", file=path)
+        )
     checks, events = Checks(header), []
     for number, line in enumerate(lines, 2):
         if isinstance(line, Header):
-            raise RecordingError(f"{path}, line {number}: a second header: it is not one recording")
+            raise _at(path, number, Sentence("a second header: it is not one recording"))
         problem = checks.problem(line)
         if problem is not None:
-            raise RecordingError(f"{path}, line {number}: {problem}")
+            raise _at(path, number, problem)
         events.append(line)
     # Several processes write one file: a line may stand after a later one of another process.
     return Recording(header, sorted(events, key=lambda line: line.t))
@@ -82,8 +86,8 @@ class Checks:
     read: set[int] = field(default_factory=set)
     scheduler_us: int = 0
 
-    def problem(self, line: Event) -> str | None:
-        """What cannot be true of ``line``, as a sentence; null if all can."""
+    def problem(self, line: Event) -> Sentence | None:
+        """What cannot be true of ``line``; null if all can."""
         match line:
             case RequestLine():
                 return self._request(line)
@@ -99,60 +103,77 @@ class Checks:
                 return _hop(line)
         return None
 
-    def _in_order(self, t: int) -> str | None:
+    def _in_order(self, t: int) -> Sentence | None:
         if t < self.scheduler_us:
-            return f"the scheduler's line of {t} us stands behind one of {self.scheduler_us} us"
+            return Sentence(
+                "the scheduler's line of {t} us stands behind one of {later} us", t=t, later=self.scheduler_us
+            )
         self.scheduler_us = t
         return None
 
-    def _request(self, line: RequestLine) -> str | None:
+    def _request(self, line: RequestLine) -> Sentence | None:
         if line.rid in self.requests:
-            return f"request {line.rid} is there 2 times"
+            return Sentence("request {rid} is there 2 times", rid=line.rid)
         if line.rid in self.submitted_by:
-            return f"request {line.rid} stands behind its submit"
+            return Sentence("request {rid} stands behind its submit", rid=line.rid)
         self.requests.add(line.rid)
         return None
 
-    def _submit(self, line: SubmitLine) -> str | None:
+    def _submit(self, line: SubmitLine) -> Sentence | None:
         if line.uid in self.submitted:
-            return f"submit of uid {line.uid} is there 2 times"
+            return Sentence("submit of uid {uid} is there 2 times", uid=line.uid)
         self.submitted.add(line.uid)
         self.submitted_by.add(line.rid)
         return None
 
-    def _arrive(self, line: ArriveLine) -> str | None:
+    def _arrive(self, line: ArriveLine) -> Sentence | None:
         lens = line.prompt_lens
         if isinstance(lens, list) and len(lens) != len(line.users):
-            return f"{len(line.users)} requests arrive, with {len(lens)} lengths of prompts"
+            return Sentence(
+                "{requests} requests arrive, with {lengths} lengths of prompts",
+                requests=len(line.users),
+                lengths=len(lens),
+            )
         return None
 
-    def _step(self, line: StepLine) -> str | None:
+    def _step(self, line: StepLine) -> Sentence | None:
         if line.n in self.rows:
-            return f"step {line.n} is there 2 times"
+            return Sentence("step {n} is there 2 times", n=line.n)
         if line.n in self.read:
-            return f"step {line.n} stands behind its tokens"
+            return Sentence("step {n} stands behind its tokens", n=line.n)
         if len(line.seq_lens) != len(line.uids):
-            return f"step {line.n} has {len(line.uids)} rows, but {len(line.seq_lens)} lengths"
+            return Sentence(
+                "step {n} has {rows} rows, but {lengths} lengths",
+                n=line.n,
+                rows=len(line.uids),
+                lengths=len(line.seq_lens),
+            )
         self.rows[line.n] = len(line.uids)
         return None
 
-    def _tokens(self, line: TokensLine) -> str | None:
+    def _tokens(self, line: TokensLine) -> Sentence | None:
         if line.n in self.read:
-            return f"tokens of step {line.n} is there 2 times"
+            return Sentence("tokens of step {n} is there 2 times", n=line.n)
         self.read.add(line.n)
         rows = self.rows.get(line.n)
         if rows is not None and len(line.tokens) != rows:
-            return f"step {line.n} has {rows} rows, but {len(line.tokens)} tokens"
+            return Sentence(
+                "step {n} has {rows} rows, but {tokens} tokens", n=line.n, rows=rows, tokens=len(line.tokens)
+            )
         if line.tokens and not -1 <= min(line.tokens) <= max(line.tokens) < self.header.vocab_size:
-            return f"step {line.n} has a token outside of the vocabulary of {self.header.vocab_size}"
+            return Sentence(
+                "step {n} has a token outside of the vocabulary of {size}",
+                n=line.n,
+                size=self.header.vocab_size,
+            )
         return None
 
 
-def _hop(line: HopLine) -> str | None:
+def _hop(line: HopLine) -> Sentence | None:
     name = line.message.get("type")
     if name not in MESSAGES:
-        return f"no message is named {str(name)[:60]!r}"
-    return None if isinstance(line.message.get("uid"), int) else f"the {name} has no uid"
+        return Sentence("no message is named {name!r}", name=str(name)[:60])
+    return None if isinstance(line.message.get("uid"), int) else Sentence("the {name} has no uid", name=name)
 
 
 class _Version(msgspec.Struct):
@@ -167,7 +188,7 @@ def _read_lines(path: Path, file: BinaryIO) -> Iterator[Line]:
     while text := file.readline(MAX_LINE_BYTES + 1):
         number += 1
         if len(text) > MAX_LINE_BYTES:
-            raise RecordingError(f"{path}, line {number}: longer than {MAX_LINE_BYTES >> 20} MB")
+            raise _at(path, number, Sentence("longer than {most} MB", most=MAX_LINE_BYTES >> 20))
         if not text.endswith(b"\n"):
             return
         if number == 1:
@@ -175,7 +196,7 @@ def _read_lines(path: Path, file: BinaryIO) -> Iterator[Line]:
         try:
             yield _decoder.decode(text)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-            raise RecordingError(f"{path}, line {number}: {error}") from error
+            raise _at(path, number, sentence_of(error)) from error
 
 
 def _check_version(path: Path, text: bytes) -> None:
@@ -185,6 +206,18 @@ def _check_version(path: Path, text: bytes) -> None:
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return  # no header, which the reading of the line itself will say
     if head.kind == "header" and head.version != VERSION:
-        raise RecordingError(
-            f"{path}, line 1: recording version {head.version}; this program plays version {VERSION}"
+        raise _at(
+            path,
+            1,
+            Sentence(
+                "recording version {version}; this program plays version {ours}",
+                version=head.version,
+                ours=VERSION,
+            ),
         )
+
+
+def _at(path: Path, number: int, problem: Sentence) -> RecordingError:
+    return RecordingError(
+        Sentence("{file}, line {number}: {problem}", file=path, number=number, problem=problem)
+    )

@@ -24,6 +24,7 @@ import msgspec
 from msgspec import UNSET
 
 from ..engine.base import Engine, EngineInfo, ForwardBatch, ForwardOutput, Logprobs
+from ..language import Sentence
 from ..links import LinkObserver, NoObserver
 from ..message import AbortBackendMsg, Message, UserMsg
 from ..message.codec import Single
@@ -132,7 +133,11 @@ class RecordFile:
             return
         self._ended = True
         if isinstance(line, Header):
-            raise RecordingError(f"{self._path} cannot be written ({reason}); give --record another")
+            raise RecordingError(
+                Sentence(
+                    "{file} cannot be written ({why}); give --record another", file=self._path, why=reason
+                )
+            )
         logger.error("%s cannot be written any more (%s): the recording ends here", self._path, reason)
 
     def close(self) -> None:

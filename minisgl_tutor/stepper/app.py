@@ -14,6 +14,7 @@ from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, VerticalScroll
 from textual.widgets import Static
 
+from ..language import Sentence, Tongue, counted, sentence_of
 from ..recording import Recording
 from ..trace.clock import VirtualTimeError
 from ..trace.fork import CannotFork
@@ -32,7 +33,8 @@ Replay = Callable[[Recording], Play]
 Save = Callable[[str, Recording], Path]
 """Writes a fork of the scene of that name to a new file. Raises OSError."""
 
-GAPS = "switch a gap on or off, for the whole run ..."
+GAPS = Sentence("switch a gap on or off, for the whole run ...")
+NO_NEWS = Sentence("")
 
 
 class StepApp(App[None]):
@@ -73,6 +75,7 @@ class StepApp(App[None]):
         save: Save,
         sources: Sources,
         command: str,
+        say: Tongue,
         from_step: int = 1,
     ) -> None:
         super().__init__()
@@ -81,6 +84,7 @@ class StepApp(App[None]):
         self._save = save
         self._sources = sources
         self._command = command  # plays a recording, but for its name
+        self._say = say
         self.saved: list[Path] = []
         self._place = 0
         self._takes: dict[int, list[Take]] = {
@@ -106,7 +110,7 @@ class StepApp(App[None]):
             with VerticalScroll(id="held", can_focus=False):
                 yield Static(id="state", markup=False)
         yield Static(id="told", markup=False)
-        yield Static(FOOTER, id="footer", markup=False)
+        yield Static(self._say(FOOTER), id="footer", markup=False)
 
     def on_mount(self) -> None:
         self.call_after_refresh(self.show)
@@ -116,54 +120,56 @@ class StepApp(App[None]):
 
     def show(self) -> None:
         """Everything anew, for the present step."""
-        cursor = self.take.cursor
+        cursor, say = self.take.cursor, self._say
+        code = self._pane("code").content_size
         panes = {
             "title": self._title_line(),
-            "steps": steps_pane(cursor, self._rows("steps")),
-            "step": step_pane(cursor.step, cursor.uid, max(20, self.size.width - 4)),
-            "code": code_pane(cursor.step, self._depth, self._rows("code"), self._sources),
-            "state": state_pane(cursor.step),
+            "steps": steps_pane(cursor, self._pane("steps").content_size.height, say),
+            "step": step_pane(cursor.step, cursor.uid, max(20, self.size.width - 4), say),
+            "code": code_pane(cursor.step, self._depth, code.height, code.width, self._sources, say),
+            "state": state_pane(cursor.step, say),
         }
         for name, text in panes.items():
             self._pane(name).update(text)
         for name in ("#moved", "#held"):
             self.screen_stack[0].query_one(name).scroll_home(animate=False)
 
-    def tell(self, sentence: str) -> None:
-        self._pane("told").update(visible(sentence))
+    def tell(self, sentence: Sentence) -> None:
+        self._pane("told").update(visible(self._say(sentence)))
 
     def _pane(self, name: str) -> Static:
         return self.screen_stack[0].query_one(f"#{name}", Static)
 
-    def _rows(self, name: str) -> int:
-        return self._pane(name).content_size.height
-
     def _title_line(self) -> Text:
         take, step = self.take, self.take.cursor.step
         forks = len(self._takes[self._place]) - 1
-        parts = [f"step {step.number} of {len(take.play.steps)}"]
+        parts = [Sentence("step {number} of {total}", number=step.number, total=len(take.play.steps))]
         if take.cursor.uid is not None:
-            parts.append(f"uid {take.cursor.uid}")
+            parts.append(Sentence("uid {uid}", uid=take.cursor.uid))
         if len(self._scenes) > 1:
-            parts.append(f"scene {self._place + 1} of {len(self._scenes)}")
+            parts.append(
+                Sentence("scene {number} of {total}", number=self._place + 1, total=len(self._scenes))
+            )
         if forks:
-            parts.append(f"fork {forks}")
-        count = len(take.play.gaps)
+            parts.append(Sentence("fork {number}", number=forks))
+        on = take.play.gaps
         parts.append(
-            "no gap on" if not count else f"gap on: {take.play.gaps[0]}" if count == 1 else f"{count} gaps on"
+            counted("gap on: {name}", "{count} gaps on", count=len(on), name=on[0])
+            if on
+            else Sentence("no gap on")
         )
-        parts.append(visible(self._scenes[self._place].title))
-        return Text(" | ".join(parts))
+        parts.append(self._scenes[self._place].title)
+        return Text(" | ".join(visible(self._say(part)) for part in parts))
 
     # -- ways on
 
-    def _went(self, moved: bool, otherwise: str = "") -> None:
+    def _went(self, moved: bool, otherwise: Sentence = NO_NEWS) -> None:
         self._depth = 0
-        self.tell("" if moved else otherwise)
+        self.tell(NO_NEWS if moved else otherwise)
         self.show()
 
     def action_move(self, by: int) -> None:
-        self._went(self.take.cursor.move(by), "There is no step further on.")
+        self._went(self.take.cursor.move(by), Sentence("There is no step further on."))
 
     def action_to(self, number: int) -> None:
         self._went(self.take.cursor.to(number))
@@ -173,29 +179,31 @@ class StepApp(App[None]):
 
     def action_next_of_uid(self, direction: int) -> None:
         uid = self.take.cursor.uid
-        self._went(self.take.cursor.next_of_uid(direction), f"No further step is about uid {uid}.")
+        nothing = Sentence("No further step is about uid {uid}.", uid=uid)
+        self._went(self.take.cursor.next_of_uid(direction), nothing)
 
     def action_choose_uid(self) -> None:
-        self._went(self.take.cursor.choose_next_uid(), "This step is about one request at most.")
+        only_one = Sentence("This step is about one request at most.")
+        self._went(self.take.cursor.choose_next_uid(), only_one)
 
     def action_next_gap(self, direction: int) -> None:
-        self._went(
-            self.take.cursor.next_gap(direction), "The auditor found nothing further in that direction."
-        )
+        nothing = Sentence("The auditor found nothing further in that direction.")
+        self._went(self.take.cursor.next_gap(direction), nothing)
 
     def action_next_titled(self, direction: int) -> None:
         if not self._sought:
             self.action_ask_title()
             return
         moved = self.take.cursor.next_titled(self._sought, direction)
-        self._went(moved, f"There is no {self._sought} further in that direction.")
+        self._went(moved, Sentence("There is no {title} further in that direction.", title=self._sought))
 
     def action_ask_number(self) -> None:
         def go(number: int | None) -> None:
             if number is not None:
                 self.action_to(number)
 
-        self.push_screen(AskNumber(f"Go to step (1 to {len(self.take.play.steps)}):"), go)
+        question = Sentence("Go to step (1 to {last}):", last=len(self.take.play.steps))
+        self.push_screen(AskNumber(question, self._say), go)
 
     def action_ask_title(self) -> None:
         titles = self.take.cursor.titles()
@@ -205,7 +213,8 @@ class StepApp(App[None]):
                 self._sought = titles[place]
                 self.action_next_titled(1)
 
-        self.push_screen(Choose("Go to the next (then n: again, N: back)", titles), go)
+        question = Sentence("Go to the next (then n: again, N: back)")
+        self.push_screen(Choose(question, [Sentence(title) for title in titles], self._say), go)
 
     def action_caller(self) -> None:
         self._depth += 1
@@ -216,14 +225,14 @@ class StepApp(App[None]):
         held.scroll_relative(y=direction * max(1, held.size.height - 1), animate=False)
 
     def action_help(self) -> None:
-        self.push_screen(Tell(HELP))
+        self.push_screen(Tell(HELP, self._say))
 
     # -- other takes
 
     def action_scene(self, by: int) -> None:
         place = self._place + by
         if self._busy or not 0 <= place < len(self._scenes):
-            self.tell("There is no other scene in that direction.")
+            self.tell(Sentence("There is no other scene in that direction."))
             return
         if place in self._takes:
             self._place = place
@@ -245,7 +254,8 @@ class StepApp(App[None]):
             elif place is not None:
                 self._go_on(found[place])
 
-        self.push_screen(Choose("From this step on, otherwise", [*(way.label for way in found), GAPS]), go)
+        question = Sentence("From this step on, otherwise")
+        self.push_screen(Choose(question, [*(way.label for way in found), GAPS], self._say), go)
 
     def _ask_gap(self) -> None:
         labels = gap_labels(self.take.play.gaps)
@@ -254,13 +264,13 @@ class StepApp(App[None]):
             if place is not None:
                 self._fork(with_gap(self.take, self._scenes[self._place].title, labels[place][0]))
 
-        self.push_screen(Choose("Switch a gap", [label for _, label in labels]), go)
+        self.push_screen(Choose(Sentence("Switch a gap"), [label for _, label in labels], self._say), go)
 
     def _go_on(self, way: Otherwise) -> None:
         try:
             self._fork(fork_of(self.take, self._scenes[self._place].title, way))
         except CannotFork as error:
-            self.tell(f"Not possible: {error}")
+            self.tell(Sentence("Not possible: {why}", why=sentence_of(error)))
 
     def _fork(self, recording: Recording) -> None:
         self._play(recording, partial(self._enter_fork, recording))
@@ -271,34 +281,38 @@ class StepApp(App[None]):
         try:
             path = self._save(self._scenes[self._place].name, recording)
             self.saved.append(path)
-            sentence = f"Saved; z: back.  {self._command} {path}"
+            told = Sentence("Saved; z: back.  {command} {file}", command=self._command, file=path)
         except OSError as error:
-            sentence = f"Not saved ({error.strerror or error}); z: back to what was before."
+            why = error.strerror or error
+            told = Sentence("Not saved ({why}); z: back to what was before.", why=why)
         self._takes[self._place].append(new)
         self._went(True)
-        self.tell(sentence)
+        self.tell(told)
 
     def action_unfork(self) -> None:
         if len(self._takes[self._place]) > 1:
             self._takes[self._place].pop()
             self._went(True)
         else:
-            self.tell("This is no fork.")
+            self.tell(Sentence("This is no fork."))
 
     def _play(self, recording: Recording, then: Callable[[Play], None]) -> None:
         """Plays in a thread, since a play has an event loop of its own; one at a time."""
         if not self._busy:
             self._busy = True
-            self.tell("playing ...")
+            self.tell(Sentence("playing ..."))
             self.run_worker(self._play_and(recording, then))
 
     async def _play_and(self, recording: Recording, then: Callable[[Play], None]) -> None:
         try:
             play = await asyncio.to_thread(self._replay, recording)
         except VirtualTimeError as error:
-            self.tell(f"It does not come to an end that way: {str(error).splitlines()[0]}")
+            self.tell(Sentence("It does not come to an end that way: {why}", why=error.sentence))
         except Exception as error:  # a component, or a class of the reader's, fails of what befalls it
-            self.tell(f"A component fails that way: {type(error).__name__}: {error}")
+            what = sentence_of(error)
+            self.tell(
+                Sentence("A component fails that way: {kind}: {what}", kind=type(error).__name__, what=what)
+            )
         else:
             then(play)
         finally:

@@ -13,15 +13,17 @@ from textual.screen import ModalScreen
 from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
+from ..language import Sentence, Tongue
+
 
 class AskNumber(ModalScreen[int | None]):
     """A whole number."""
 
     BINDINGS: ClassVar[list[BindingType]] = [("escape", "dismiss", "Back")]
 
-    def __init__(self, question: str) -> None:
+    def __init__(self, question: Sentence, say: Tongue) -> None:
         super().__init__()
-        self._question = question
+        self._question = say(question)
 
     def compose(self) -> ComposeResult:
         with Vertical(classes="dialog"):
@@ -37,14 +39,14 @@ class Choose(ModalScreen[int | None]):
 
     BINDINGS: ClassVar[list[BindingType]] = [("escape", "dismiss", "Back")]
 
-    def __init__(self, question: str, lines: Sequence[str]) -> None:
+    def __init__(self, question: Sentence, lines: Sequence[Sentence], say: Tongue) -> None:
         super().__init__()
-        self._question = question
-        self._lines = lines
+        self._question = say(Sentence("{question}   (↑ ↓ Enter; Esc: back)", question=question))
+        self._lines = [say(line) for line in lines]
 
     def compose(self) -> ComposeResult:
         with Vertical(classes="dialog"):
-            yield Static(f"{self._question}   (↑ ↓ Enter; Esc: back)", markup=False)
+            yield Static(self._question, markup=False)
             yield OptionList(*(Option(Text(line)) for line in self._lines))
 
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
@@ -56,9 +58,9 @@ class Tell(ModalScreen[None]):
 
     BINDINGS: ClassVar[list[BindingType]] = [("escape,enter,q,question_mark", "dismiss", "Back")]
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: Sentence, say: Tongue) -> None:
         super().__init__()
-        self._text = text
+        self._text = say(text)
 
     def compose(self) -> ComposeResult:
         with VerticalScroll(classes="dialog"):

@@ -1,10 +1,15 @@
 """The keys, as the screen says them."""
 
-FOOTER = """\
+from ..language import Sentence
+
+FOOTER = Sentence(
+    """\
 ← → step  g number  u U this uid  x X gap  t type  n N again  Tab uid  c caller
 f fork  z unfork  [ ] scene  PgUp PgDn held state  ? help  q quit"""
+)
 
-HELP = """\
+HELP = Sentence(
+    """\
 → Space l ↓ j   the next step          ← h ↑ k   the one before
 Home  End       the first, the last    g         the step of a number
 u  U            the next, the last one before, about this uid
@@ -23,3 +28,4 @@ z               back to what was before the fork
 > marks the present step and the line of code that sent it, ! a gap, Y a fork.
 + is held from this step on, - no longer, ~ in another amount.
 Esc leaves this help."""
+)

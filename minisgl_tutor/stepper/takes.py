@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import msgspec
 
 from ..gaps import GAPS
+from ..language import Sentence
 from ..recording import Action, Recording
 from ..trace.fork import first_difference, forked, under_gaps
 from ..trace.play import Play
@@ -23,7 +24,7 @@ class Scene:
     """``name`` is that of its forks' files. The play is under the recording's own gaps."""
 
     name: str
-    title: str
+    title: Sentence
     recording: Recording
 
 
@@ -40,7 +41,7 @@ class Take:
 class Otherwise:
     """A way to go on that a reader may choose, and what it does."""
 
-    label: str
+    label: Sentence
     action: Action
     rid: int = 0
     us: int = 0
@@ -53,20 +54,25 @@ def ways(take: Take) -> list[Otherwise]:
         return found
     rid = _request(take, step)
     if rid is not None and _client_is_there(take.play.steps[: step.number], rid):
-        who = f"the client of request {rid}"
-        found.append(Otherwise(f"disconnect: {who} leaves now", "disconnect", rid))
+        leaves = Sentence("disconnect: the client of request {rid} leaves now", rid=rid)
+        found.append(Otherwise(leaves, "disconnect", rid))
         for us in SLOW_US:
-            found.append(Otherwise(f"slow: {who} takes {us // 1000} ms for each piece", "slow", rid, us))
-        found.append(Otherwise(f"abort: the server ends request {rid} now", "abort", rid))
+            slow = Sentence(
+                "slow: the client of request {rid} takes {ms} ms for each piece", rid=rid, ms=us // 1000
+            )
+            found.append(Otherwise(slow, "slow", rid, us))
+        ends = Sentence("abort: the server ends request {rid} now", rid=rid)
+        found.append(Otherwise(ends, "abort", rid))
     if step.kind == "message":
-        found.append(Otherwise("drop: this message is lost", "drop"))
+        found.append(Otherwise(Sentence("drop: this message is lost"), "drop"))
         for us in DELAYS_US:
-            found.append(Otherwise(f"delay: this message comes {us // 1000} ms later", "delay", us=us))
-        found.append(Otherwise("reorder: the next message of its link overtakes it", "reorder"))
+            late = Sentence("delay: this message comes {ms} ms later", ms=us // 1000)
+            found.append(Otherwise(late, "delay", us=us))
+        found.append(Otherwise(Sentence("reorder: the next message of its link overtakes it"), "reorder"))
     return found
 
 
-def fork_of(take: Take, title: str, way: Otherwise) -> Recording:
+def fork_of(take: Take, title: Sentence, way: Otherwise) -> Recording:
     """The take's recording, going on that way from the cursor's step on.
 
     Raises:
@@ -77,17 +83,21 @@ def fork_of(take: Take, title: str, way: Otherwise) -> Recording:
     return _titled(fork, f"{title} | step {number}: {way.action}")
 
 
-def with_gap(take: Take, title: str, name: str) -> Recording:
+def with_gap(take: Take, title: Sentence, name: str) -> Recording:
     """The take's recording with that gap on if it was off, and off if it was on, from its beginning."""
     on = set(take.play.gaps)
     gaps = on ^ {name}
     return _titled(under_gaps(take.recording, gaps), f"{title} | {name} {'on' if name in gaps else 'off'}")
 
 
-def gap_labels(gaps: Iterable[str]) -> list[tuple[str, str]]:
+def gap_labels(gaps: Iterable[str]) -> list[tuple[str, Sentence]]:
     """Every gap with a line that says whether it is on and what it does."""
     on = set(gaps)
-    return [(gap.name, f"[{'x' if gap.name in on else ' '}] {gap.name}: {gap.summary}") for gap in GAPS]
+    label = Sentence("[{on}] {name}: {summary}")
+    return [
+        (gap.name, label.with_values(on="x" if gap.name in on else " ", name=gap.name, summary=gap.summary))
+        for gap in GAPS
+    ]
 
 
 def beginning(old: Take, play: Play) -> int:

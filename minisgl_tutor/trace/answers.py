@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..gaps import claims_of
+from ..language import Sentence
 from ..tokenizer.pieces import REPLACEMENT
 from ..tokenizer.stop import StopFinder
 from ..tokenizer.tokenizer import Tokenizer
@@ -71,11 +72,19 @@ class AnswerAuditor:
             return []
         findings = []
         if reason == "length" and len(told) < answer.limit:
-            note = f"the answer ends by its length at token {len(told)} of {answer.limit}"
+            note = Sentence(
+                "the answer ends by its length at token {token} of {limit}",
+                token=len(told),
+                limit=answer.limit,
+            )
             findings.append(Finding(uid, "scheduler", note, "early-length", claims_of("early-length")))
         expected, text = self._text_of(told, answer.stop), "".join(answer.texts)
         if text != expected:
-            note = f"the client is told {_end_of(text)}, and the tokens say {_end_of(expected)}"
+            note = Sentence(
+                "the client is told {told}, and the tokens say {expected}",
+                told=_end_of(text),
+                expected=_end_of(expected),
+            )
             gap = _known_difference(text, expected)
             findings.append(Finding(uid, "detokenizer", note, gap, claims_of(gap)))
         return findings

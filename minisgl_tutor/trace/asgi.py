@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 from urllib.parse import quote, unquote
 
+from ..language import Sentence, sentence_of
 from .connection import HIGH_WATER, Connection
 
 if TYPE_CHECKING:
@@ -35,12 +36,14 @@ Kind = Literal[
 
 @dataclass(frozen=True, slots=True)
 class ClientEvent:
-    """A line of a transcript. `data`: a chunk. `note`: the request line, the status or what was raised."""
+    """A line of a transcript. `data`: a chunk. `note`: the request line, the status, what was raised, or a
+    word on what happened.
+    """
 
     at_us: int
     kind: Kind
     data: bytes = b""
-    note: str = ""
+    note: Sentence | str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,7 +200,7 @@ class Exchange:
     def blocked(self) -> None:
         """The app has to wait with a write, as the client has not read."""
         if self._observer is not None:
-            note = "the client does not read, so this write waits"
+            note = Sentence("the client does not read, so this write waits")
             self._observer(self, ClientEvent(self._now_us(), "blocked", note=note))
 
     def stall(self) -> None:
@@ -278,9 +281,10 @@ class Exchange:
         else:
             # As text: the error itself would keep the app's generators alive, which end as it is let go.
             self.app_traceback = "".join(traceback.format_exception(error))
-            self._record("app failed", note=f"{type(error).__name__}: {error}")
+            what = sentence_of(error)
+            self._record("app failed", note=Sentence("{kind}: {what}", kind=type(error).__name__, what=what))
 
-    def _record(self, kind: Kind, data: bytes = b"", note: str = "") -> None:
+    def _record(self, kind: Kind, data: bytes = b"", note: Sentence | str = "") -> None:
         event = ClientEvent(self._now_us(), kind, data, note)
         self.events.append(event)
         if self._observer is not None:

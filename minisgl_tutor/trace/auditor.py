@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from ..gaps import claims_of
+from ..language import Sentence, counted
 from .books import known_problem, thing_of, uid_of
 from .steps import Held, Step
 from .tracer import FRONT
@@ -25,7 +26,7 @@ class Finding:
 
     uid: int
     component: str
-    note: str
+    note: Sentence
     gap: str = ""
     claims: tuple[str, ...] = ()
 
@@ -104,24 +105,29 @@ class Auditor:
             return self._late_abort(life)
         return []
 
-    def books(self, problem: str) -> list[Finding]:
+    def books(self, problem: Sentence) -> list[Finding]:
         """What the scheduler's own books say of themselves, if that is new.
 
         Where they name no request it is the last one that was aborted.
         """
-        thing = thing_of(problem)
+        text = str(problem)
+        thing = thing_of(text)
         if thing in self._books_reported:
             return []  # what is wrong with slots, or with pages, goes on to be wrong with them
         self._books_reported.add(thing)
-        named = uid_of(problem)
+        named = uid_of(text)
         uid = self._last_aborted if named is None else named
-        gap = known_problem(problem)
-        note = f"the books do not add up: {problem}"
+        gap = known_problem(text)
+        note = Sentence("the books do not add up: {problem}", problem=problem)
         return [Finding(uid, "scheduler", note, gap, claims_of(gap))]
 
     def scheduler_failed(self, error: BaseException) -> Finding:
         """Its driver has ended by ``error``."""
-        note = f"the scheduler fails ({type(error).__name__}: {error}), and with it whatever runs or waits"
+        note = Sentence(
+            "the scheduler fails ({kind}: {error}), and with it whatever runs or waits",
+            kind=type(error).__name__,
+            error=error,
+        )
         return Finding(self._last_aborted, "scheduler", note)
 
     # -- what is wrong
@@ -144,9 +150,14 @@ class Auditor:
         if life.left_us is None or life.aborted_us is None or life.aborted_us - life.left_us <= AT_ONCE_US:
             return []
         delay_ms = (life.aborted_us - life.left_us) / 1000
-        count = life.replies_after_leaving
-        filed = "1 reply was" if count == 1 else f"{count} replies were"
-        note = f"the abort leaves {delay_ms:.0f} ms after the client did; {filed} filed for nobody in between"
+        note = counted(
+            "the abort leaves {delay:.0f} ms after the client did; "
+            "{count} reply was filed for nobody in between",
+            "the abort leaves {delay:.0f} ms after the client did; "
+            "{count} replies were filed for nobody in between",
+            count=life.replies_after_leaving,
+            delay=delay_ms,
+        )
         return [Finding(life.uid, FRONT, note, "late-abort", ("C5.134", "C5.156"))]
 
     def _backlogs(self, held: Held) -> list[Finding]:
@@ -157,7 +168,10 @@ class Auditor:
         for uid, unread in unread_of.items():
             life = self.lives.get(uid)
             if unread > self._backlog_limit and life is not None and life.client == "waiting":
-                note = f"{unread} replies wait in ack_map for a client that reads slowly; nothing bounds them"
+                note = Sentence(
+                    "{unread} replies wait in ack_map for a client that reads slowly; nothing bounds them",
+                    unread=unread,
+                )
                 finding = Finding(uid, FRONT, note, "endless-backlog", ("C5.168", "C5.170"))
                 if self._is_new(life, finding):
                     findings.append(finding)
@@ -167,19 +181,21 @@ class Auditor:
         if life.client != "waiting" or life.finished or life.uid in held.get("scheduler", {}):
             return []
         if life.user_msg is not None and life.user_msg.arrived_us is None:
-            note = "the request was lost on its way to the scheduler; its client waits for ever"
+            note = Sentence("the request was lost on its way to the scheduler; its client waits for ever")
             return [Finding(life.uid, "scheduler", note)]
         if life.user_msg is not None:
-            note = "the scheduler dropped the request and told nobody; its client waits for ever"
+            note = Sentence("the scheduler dropped the request and told nobody; its client waits for ever")
             return [Finding(life.uid, "scheduler", note, "silent-drop", ("C5.163", "C5.164"))]
-        note = "a tokenizer took the request and nothing came of it; its client waits for ever"
+        note = Sentence("a tokenizer took the request and nothing came of it; its client waits for ever")
         return [Finding(life.uid, FRONT, note, "fragile-worker", claims_of("fragile-worker"))]
 
     def _never_aborted(self, life: Life) -> list[Finding]:
         if life.client != "left" or life.aborted_us is not None or not life.tokens_after_leaving:
             return []
-        tokens = life.tokens_after_leaving
-        note = f"the client left, no abort was sent, and {tokens} tokens were made for nobody"
+        note = Sentence(
+            "the client left, no abort was sent, and {tokens} tokens were made for nobody",
+            tokens=life.tokens_after_leaving,
+        )
         known: tuple[str, tuple[str, ...]] = ("", ())
         if life.forgotten_early:
             known = ("forget-first", claims_of("forget-first"))
@@ -190,7 +206,10 @@ class Auditor:
     def _aborted_in_vain(self, life: Life) -> list[Finding]:
         if not life.tokens_after_abort:
             return []
-        note = f"the abort came before its request; {life.tokens_after_abort} tokens were made for nobody"
+        note = Sentence(
+            "the abort came before its request; {tokens} tokens were made for nobody",
+            tokens=life.tokens_after_abort,
+        )
         return [Finding(life.uid, "scheduler", note, "overtaking-abort", claims_of("overtaking-abort"))]
 
     def _residue(self, life: Life, held: Held) -> list[Finding]:
@@ -210,9 +229,9 @@ class Auditor:
         return True
 
 
-def _residue_note(parts: dict[str, int]) -> str:
+def _residue_note(parts: dict[str, int]) -> Sentence:
     what = ", ".join(f"{name} ({amount})" if amount > 1 else name for name, amount in parts.items())
-    return f"the request has ended, and its state stays: {what}"
+    return Sentence("the request has ended, and its state stays: {what}", what=what)
 
 
 def _known_residue(life: Life, component: str) -> tuple[str, tuple[str, ...]]:

@@ -14,6 +14,7 @@ from typing import Any, Literal
 
 import msgspec
 
+from ..language import Sentence
 from ..resources import chapters_dir
 from .scenes import scene_of_gap, scenes_of
 from .steps import Step
@@ -135,7 +136,10 @@ def claim(number: str) -> Claim:
         if number in family:
             return family[number]
     raise UnknownClaim(
-        f"there is no claim {number!r}; they are C5.1 to C5.189, K5.1 to K5.72, C2.1 to C2.117"
+        Sentence(
+            "there is no claim {number!r}; they are C5.1 to C5.189, K5.1 to K5.72, C2.1 to C2.117",
+            number=number,
+        )
     )
 
 
@@ -174,5 +178,5 @@ def _messages(step: Step, kind: str) -> list[dict[str, Any]]:
 
 def _text_of(step: Step) -> str:
     return " ".join(
-        [step.note, *(str(each.get(key, "")) for each in step.content for key in ("text", "body"))]
+        [str(step.note), *(str(each.get(key, "")) for each in step.content for key in ("text", "body"))]
     )

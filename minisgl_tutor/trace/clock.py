@@ -21,6 +21,8 @@ from pathlib import Path
 from types import FrameType
 from typing import Any, NamedTuple, Never, TypeVar, TypeVarTuple
 
+from ..language import Sentence, joined
+
 T = TypeVar("T")
 Ts = TypeVarTuple("Ts")
 
@@ -35,16 +37,23 @@ class Waiting(NamedTuple):
     line: int
     function: str
 
+    @property
+    def sentence(self) -> Sentence:
+        return Sentence("{task} waits at {module}:{line} in {function}", **self._asdict())
+
     def __str__(self) -> str:
-        return f"{self.task} waits at {self.module}:{self.line} in {self.function}"
+        return str(self.sentence)
 
 
 class VirtualTimeError(RuntimeError):
-    """A run that cannot go on in virtual time. `waiting` lists the pending tasks, oldest first."""
+    """A run that cannot go on in virtual time. `waiting` lists the pending tasks, oldest first, and
+    `sentence` says what is wrong without them.
+    """
 
-    def __init__(self, sentence: str, waiting: Iterable[Waiting] = ()) -> None:
+    def __init__(self, sentence: Sentence, waiting: Iterable[Waiting] = ()) -> None:
+        self.sentence = sentence
         self.waiting = tuple(waiting)
-        super().__init__("\n".join([sentence, *(f"  {each}" for each in self.waiting)]))
+        super().__init__(joined("\n  ", [sentence, *(each.sentence for each in self.waiting)]))
 
 
 class Deadlock(VirtualTimeError):
@@ -117,7 +126,9 @@ class VirtualTimeLoop(asyncio.SelectorEventLoop):
         return super().call_at(_Instant(us / 1e6, self._timers_set), callback, *args, context=context)
 
     def run_in_executor(self, executor: object, func: Callable[..., object], *args: object) -> Never:
-        raise ThreadUsed("Work was given to a thread, which virtual time cannot see: do it in the loop.")
+        raise ThreadUsed(
+            Sentence("Work was given to a thread, which virtual time cannot see: do it in the loop.")
+        )
 
     def call_soon_threadsafe(
         self, callback: Callable[[*Ts], object], *args: *Ts, context: Context | None = None
@@ -133,7 +144,11 @@ class VirtualTimeLoop(asyncio.SelectorEventLoop):
         self.turns += 1
         if self._intruder is not None:
             name, self._intruder = self._intruder, None
-            raise ThreadUsed(f"The thread {name} called into the loop, but virtual time cannot see a thread.")
+            raise ThreadUsed(
+                Sentence(
+                    "The thread {name} called into the loop, but virtual time cannot see a thread.", name=name
+                )
+            )
         if timeout is None:
             self._raise_deadlock()
         if timeout > 0:
@@ -144,8 +159,12 @@ class VirtualTimeLoop(asyncio.SelectorEventLoop):
         if self._turns > self._turns_per_instant:
             turns, self._turns = self._turns - 1, 0
             raise Livelock(
-                f"The loop turned {turns} times at {self._now_us} us and time did not move: something polls "
-                "instead of waiting.",
+                Sentence(
+                    "The loop turned {turns} times at {now} us and time did not move: something polls "
+                    "instead of waiting.",
+                    turns=turns,
+                    now=self._now_us,
+                ),
                 map(_where, self.pending()),
             )
 
@@ -153,12 +172,17 @@ class VirtualTimeLoop(asyncio.SelectorEventLoop):
         waiting = [_where(task) for task in self.pending()]
         if any(each.function.endswith(_ANYIO_THREAD) for each in waiting):
             raise ThreadUsed(
-                "Work was given to a thread, which virtual time cannot see: routes, dependencies and the "
-                "generators of streamed answers must be async.",
+                Sentence(
+                    "Work was given to a thread, which virtual time cannot see: routes, dependencies and the "
+                    "generators of streamed answers must be async."
+                ),
                 waiting,
             )
         raise Deadlock(
-            f"At {self._now_us} us nothing can run and no timer is set, but somebody still waits.", waiting
+            Sentence(
+                "At {now} us nothing can run and no timer is set, but somebody still waits.", now=self._now_us
+            ),
+            waiting,
         )
 
 

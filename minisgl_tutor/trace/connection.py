@@ -13,6 +13,7 @@ from contextlib import suppress
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 
+from ..language import Sentence
 from ..recording.lines import chunks_in
 
 if TYPE_CHECKING:
@@ -112,13 +113,21 @@ class Connection:
             self._client.sending(self._chunks)
         if self._lost:
             if self._raises_when_lost:
-                raise OSError("The client has closed the connection.")
+                raise OSError(Sentence("The client has closed the connection."))
             return
         if self._complete:
-            raise RuntimeError(f"ASGI message {message['type']!r} was sent after the end of the response.")
+            raise RuntimeError(
+                Sentence(
+                    "ASGI message {kind!r} was sent after the end of the response.", kind=message["type"]
+                )
+            )
         due = "http.response.body" if self._started else "http.response.start"
         if message["type"] != due:
-            raise RuntimeError(f"ASGI message {due!r} was due, but {message['type']!r} was sent.")
+            raise RuntimeError(
+                Sentence(
+                    "ASGI message {due!r} was due, but {kind!r} was sent.", due=due, kind=message["type"]
+                )
+            )
         if self._started:
             self._send_body(body, message.get("more_body", False))
         else:
@@ -165,7 +174,7 @@ class Connection:
     def _send_body(self, body: bytes, more: bool) -> None:
         if self._still_declared is not None:
             if len(body) > self._still_declared:
-                raise RuntimeError("The response is longer than its Content-Length.")
+                raise RuntimeError(Sentence("The response is longer than its Content-Length."))
             self._still_declared -= len(body)
         if body:
             self._chunks += chunks_in(body)
@@ -173,7 +182,7 @@ class Connection:
         if more:
             return
         if self._still_declared:
-            raise RuntimeError("The response is shorter than its Content-Length.")
+            raise RuntimeError(Sentence("The response is shorter than its Content-Length."))
         self._complete = True
         self._news.set()
         self._write(Piece("completed"))

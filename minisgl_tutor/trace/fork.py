@@ -11,6 +11,7 @@ from collections.abc import Iterable, Sequence
 import msgspec
 
 from ..gaps import resolve
+from ..language import Sentence
 from ..recording import Action, ArriveLine, Event, ForkLine, Recording, SubmitLine
 from .interventions import ON_MESSAGES, sort_of
 from .plan import ON_THE_WAY_US
@@ -50,9 +51,15 @@ def forked(
     """
     step = steps[number - 1]
     if step.kind == "fork":
-        raise CannotFork("a fork begins here already; choose the step before or behind it")
+        raise CannotFork(Sentence("a fork begins here already; choose the step before or behind it"))
     if action in ON_MESSAGES and step.kind != "message":
-        raise CannotFork(f"step {number} is no message on a link, so it cannot be hit by {action!r}")
+        raise CannotFork(
+            Sentence(
+                "step {number} is no message on a link, so it cannot be hit by {action!r}",
+                number=number,
+                action=action,
+            )
+        )
     sort = sort_of(step)
     nth = sum(sort_of(earlier) == sort for earlier in steps[:number] if earlier.kind != "fork")
     line = ForkLine(step.t_us, *sort, nth, action, rid, us)

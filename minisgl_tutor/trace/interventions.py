@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 
+from ..language import Sentence
 from ..message import ErrorReply
 from ..recording import ForkLine
 from .asgi import Exchange
@@ -24,12 +25,14 @@ ENDS = {"disconnect": ("client", FRONT), "slow": ("client", FRONT), "abort": (FR
 """Between whom it happens, if not to a message."""
 
 SENTENCES = {
-    "disconnect": "here the client of request {rid} leaves",
-    "slow": "from here on the client of request {rid} takes {ms} ms for each piece; one byte may wait for it",
-    "abort": "here the server ends request {rid}",
-    "drop": "this message is lost",
-    "delay": "this message comes {ms} ms later, and so does what is sent behind it on its link",
-    "reorder": "this message is overtaken by the next one on its link",
+    "disconnect": Sentence("here the client of request {rid} leaves"),
+    "slow": Sentence(
+        "from here on the client of request {rid} takes {ms} ms for each piece; one byte may wait for it"
+    ),
+    "abort": Sentence("here the server ends request {rid}"),
+    "drop": Sentence("this message is lost"),
+    "delay": Sentence("this message comes {ms} ms later, and so does what is sent behind it on its link"),
+    "reorder": Sentence("this message is overtaken by the next one on its link"),
 }
 
 
@@ -39,9 +42,9 @@ def sort_of(step: Step) -> Sort:
     return step.source, step.target, step.title, who
 
 
-def sentence(fork: ForkLine) -> str:
+def sentence(fork: ForkLine) -> Sentence:
     """What the fork does, for a reader."""
-    return SENTENCES[fork.action].format(rid=fork.rid, ms=f"{fork.us / 1000:g}")
+    return SENTENCES[fork.action].with_values(rid=fork.rid, ms=f"{fork.us / 1000:g}")
 
 
 class Interventions:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..gaps import GAPS
+from ..language import Sentence, sentence_of
 from ..message import Message, unwrap
 from ..recording import Header, Recording, RequestLine
 from ..tokenizer.tokenizer import Tokenizer
@@ -268,7 +269,7 @@ class Player:
         try:
             self._stage.scheduler.check_integrity()
         except AssertionError as error:
-            for finding in self._auditor.books(str(error)):
+            for finding in self._auditor.books(sentence_of(error)):
                 self._report(finding)
 
     def _report(self, finding: Finding) -> None:
@@ -305,7 +306,7 @@ class Player:
             # Whole periods, so that when something is audited does not depend on what was skipped.
             idle_us = (self._plan.next_us(self._loop.now_us()) or 0) - self._loop.now_us()
             await asyncio.sleep(max(0, idle_us // QUIET_US - 1) * QUIET_US / 1e6)
-        raise VirtualTimeError("An hour after the end of what was recorded, something still moves.")
+        raise VirtualTimeError(Sentence("An hour after the end of what was recorded, something still moves."))
 
     def _scheduler_failed(self, driver: asyncio.Task[None]) -> None:
         """Under a gap, or a class of a reader's, that is a finding, and the end.

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..gaps import GAPS
+from ..language import Sentence
+from ..recording import Recording
 from ..resources import chapters_dir
 
 CHAPTER_OF_GAPS = 5
@@ -40,14 +42,32 @@ def scenes_of(chapter: int, name: str | None = None) -> list[Scene]:
     scenes = [Scene(chapter, path.stem.partition("-")[2], path) for path in paths]
     if not scenes:
         known = ", ".join(str(number) for number in chapters())
-        raise SceneNotFound(f"chapter {chapter} has no scenes; the chapters that have some are: {known}")
+        raise SceneNotFound(
+            Sentence(
+                "chapter {chapter} has no scenes; the chapters that have some are: {known}",
+                chapter=chapter,
+                known=known,
+            )
+        )
     if name is None:
         return scenes
     chosen = [scene for scene in scenes if scene.name == name]
     if not chosen:
         known = ", ".join(scene.name for scene in scenes)
-        raise SceneNotFound(f"chapter {chapter} has no scene {name!r}; its scenes are: {known}")
+        raise SceneNotFound(
+            Sentence(
+                "chapter {chapter} has no scene {name!r}; its scenes are: {known}",
+                chapter=chapter,
+                name=name,
+                known=known,
+            )
+        )
     return chosen
+
+
+def title_of(recording: Recording, path: Path) -> Sentence:
+    """What a recording is called: by its title, else by its file."""
+    return Sentence(recording.header.title or path.name)
 
 
 def scene_of_gap(name: str) -> Path:

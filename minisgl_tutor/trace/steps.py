@@ -13,6 +13,7 @@ from typing import Any, Literal
 
 import msgspec
 
+from ..language import Sentence
 from ..resources import PACKAGE_DIR
 
 Held = dict[str, dict[int, dict[str, int]]]
@@ -22,6 +23,8 @@ Kind = Literal["client", "message", "call", "gap", "fork"]
 """``client``: between a client and the server; ``message``: a hop on a link; ``call``: scheduler to engine,
 in the same process; ``gap``: the auditor found something left behind; ``fork``: from here on the run goes on
 otherwise than it was recorded."""
+
+NO_NOTE = Sentence("")
 
 _HIDDEN = tuple(str(PACKAGE_DIR / room) for room in ("links", "trace", "cli", "__main__"))
 
@@ -42,6 +45,7 @@ class Step(msgspec.Struct):
     first. ``before`` and ``after`` are what all components held when it was
     taken in and once it had been dealt with. A gap step has ``claims`` and ``gap``.
     ``ended_us`` is when the tokens of a call were read (null: never, or not a call).
+    What ``content`` has for a reader, and ``note``, are sentences (see :func:`encoded`).
     """
 
     number: int
@@ -56,7 +60,7 @@ class Step(msgspec.Struct):
     arrived_us: int | None = None
     before: Held = {}
     after: Held = {}
-    note: str = ""
+    note: Sentence = NO_NOTE
     gap: str = ""
     claims: list[str] = []
     ended_us: int | None = None
@@ -65,6 +69,17 @@ class Step(msgspec.Struct):
         """Components whose state the step changed."""
         names = sorted(self.before.keys() | self.after.keys())
         return [name for name in names if self.before.get(name, {}) != self.after.get(name, {})]
+
+
+def encoded(value: object) -> bytes:
+    """Steps, or what has some in it, as JSON; sentences are English there."""
+    return msgspec.json.encode(value, enc_hook=_plain)
+
+
+def _plain(value: object) -> str:
+    if isinstance(value, Sentence):
+        return str(value)
+    raise NotImplementedError(f"{type(value).__name__} is not to be written as JSON")
 
 
 def code_location(depth: int = 3) -> list[Location]:

@@ -8,9 +8,10 @@ from typing import Any
 
 import msgspec
 
+from ..language import Sentence
 from ..message import Message, unwrap
 from ..message.codec import Single
-from .steps import Held, Kind, Location, Step, code_location
+from .steps import NO_NOTE, Held, Kind, Location, Step, code_location
 
 FRONT = "api"
 
@@ -100,7 +101,7 @@ class Tracer:
         uids: list[int],
         content: list[dict[str, Any]] | None = None,
         where: list[Location] | None = None,
-        note: str = "",
+        note: Sentence = NO_NOTE,
     ) -> Step:
         return Step(
             0, self._now_us(), kind, source, target, title, uids, content or [], where or [], note=note

@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 
 from ..gaps import claims_of
+from ..language import Sentence
 from .auditor import Finding
 from .steps import Step
 from .tracer import FRONT
@@ -53,13 +54,20 @@ class WireAuditor:
         self._reported.add(uid)
         return [Finding(uid, FRONT, wrong[0], "reference-wire", claims_of("reference-wire"))]
 
-    def _wrong(self, body: Body, uids: list[int]) -> Iterator[str]:
+    def _wrong(self, body: Body, uids: list[int]) -> Iterator[Sentence]:
         if body.object not in OBJECTS:
-            yield f"the client gets an object of type {body.object!r}, of which the OpenAI API knows nothing"
+            yield Sentence(
+                "the client gets an object of type {kind!r}, of which the OpenAI API knows nothing",
+                kind=body.object,
+            )
         for choice in body.choices:
             told, reason = choice.finish_reason, self._reason(uids, choice.index)
             if None not in (told, reason) and told != reason:
-                yield f"the client is told that its answer ended by {told!r}; it ended by {reason!r}"
+                yield Sentence(
+                    "the client is told that its answer ended by {told!r}; it ended by {reason!r}",
+                    told=told,
+                    reason=reason,
+                )
         counts = [self._ends[uid]["usage"] for uid in uids if self._ends.get(uid, {}).get("usage")]
         if body.usage is not None and len(counts) == len(uids):
             told_count, count = (
@@ -67,7 +75,11 @@ class WireAuditor:
                 sum(each["completion_tokens"] for each in counts),
             )
             if told_count != count:
-                yield f"the client is told that its answer has {told_count} tokens; it has {count}"
+                yield Sentence(
+                    "the client is told that its answer has {told} tokens; it has {tokens}",
+                    told=told_count,
+                    tokens=count,
+                )
 
     def _reason(self, uids: list[int], index: int) -> str | None:
         """Why the answer that is the request's choice ``index`` ended; null if that is not known."""

@@ -4,25 +4,20 @@ from __future__ import annotations
 
 import io
 import re
-import unicodedata
 from collections.abc import Callable
 from pathlib import Path
-from typing import Literal
 
 from rich.console import Console
 
+from ..language import Language, Sentence, Tongue
 from ..resources import chapters_dir
+from .breaks import BREAK, is_wide, may_break
 from .code_block import Markdown
-
-Language = Literal["en", "zh"]
 
 FIRST_PAGE = "README"
 ENDINGS: dict[Language, str] = {"en": ".md", "zh": ".zh.md"}
-AT_THE_END: dict[Language, str] = {
-    "en": "{summary} (number {number} at the end)",
-    "zh": "{summary}（见文末第 {number} 条）",
-}
-ANSWERS: dict[Language, str] = {"en": "Answers", "zh": "答案"}
+AT_THE_END = Sentence("{summary} (number {number} at the end)")
+ANSWERS = Sentence("Answers")
 
 COMMENT = re.compile(r"^<!--.*?-->\n|<!--.*?-->", re.MULTILINE | re.DOTALL)
 NAVIGATION = re.compile(r"^\*\*\[(?:中文|English)\]\([^)]+\)\*\*.*\n", re.MULTILINE)
@@ -33,12 +28,6 @@ LINK_IN_CHAPTERS = re.compile(r"(?<!!)\[([^\]]+)\]\((?!https?:)[^)\s]+\)")
 FENCED = re.compile(r"(^```.*?^```$)", re.MULTILINE | re.DOTALL)
 
 PARTS_OF_NAMES = re.compile(r"(?<=\w)[/._](?=\w)")
-
-BREAK = "\x1f"
-"""Stands where a line may be broken without a space. Has no width, and is not shown."""
-
-NEVER_FIRST = "，。、；：？！）》」』】”’…—%"
-NEVER_LAST = "（《「『【“‘"
 
 
 class ChapterNotFound(ValueError):
@@ -53,15 +42,24 @@ def chapter_file(number: int, language: Language, page: str = FIRST_PAGE) -> Pat
     """
     chapters = {int(path.parent.name[:2]): path for path in _first_pages(language)}
     if number not in chapters:
-        listed = ", ".join(map(str, sorted(chapters))) or "none yet"
-        raise ChapterNotFound(f"chapter {number} has no text; the chapters that have one are: {listed}")
+        raise ChapterNotFound(
+            Sentence(
+                "chapter {number} has no text; the chapters that have one are: {listed}",
+                number=number,
+                listed=", ".join(map(str, sorted(chapters))) or Sentence("none yet"),
+            )
+        )
     first = chapters[number]
     pages = {path.name.removesuffix(ENDINGS[language]) for path in first.parent.glob(f"*{ENDINGS[language]}")}
     pages = {name for name in pages if "." not in name}
     if page not in pages:
-        others = ", ".join(sorted(pages - {FIRST_PAGE})) or "none"
         raise ChapterNotFound(
-            f"chapter {number} has no page {page!r}; its pages beside the first one are: {others}"
+            Sentence(
+                "chapter {number} has no page {page!r}; its pages beside the first one are: {others}",
+                number=number,
+                page=page,
+                others=", ".join(sorted(pages - {FIRST_PAGE})) or Sentence("none"),
+            )
         )
     return first.with_name(page + ENDINGS[language])
 
@@ -70,12 +68,12 @@ def _first_pages(language: Language) -> list[Path]:
     return list(chapters_dir().glob(f"[0-9][0-9]-*/{FIRST_PAGE}{ENDINGS[language]}"))
 
 
-def rendered(file: Path, language: Language, width: int, styled: bool) -> str:
+def rendered(file: Path, say: Tongue, width: int, styled: bool) -> str:
     """A chapter in lines of at most ``width`` cells; ``styled`` with the codes that a terminal obeys."""
     out = io.StringIO()
     console = Console(file=out, width=width, force_terminal=styled, highlight=False)
     text = outside_code(file.read_text("utf-8"), lambda prose: breakable(plain(prose, file.parent)))
-    console.print(Markdown(unfolded(text, language), code_theme="ansi_dark", hyperlinks=False))
+    console.print(Markdown(unfolded(text, say), code_theme="ansi_dark", hyperlinks=False))
     lines = out.getvalue().replace(BREAK, "").splitlines()
     return "\n".join(lines if styled else [line.rstrip() for line in lines]) + "\n"
 
@@ -93,7 +91,7 @@ def plain(prose: str, folder: Path) -> str:
     return LINK_IN_CHAPTERS.sub(r"\1", prose)
 
 
-def unfolded(text: str, language: Language) -> str:
+def unfolded(text: str, say: Tongue) -> str:
     """With the answers that a browser would fold at the end, by numbers.
 
     What is folded below a picture is the same drawn in letters. It stays: here it is the picture.
@@ -104,13 +102,13 @@ def unfolded(text: str, language: Language) -> str:
         if FENCED.fullmatch(found[2].strip()):
             return found[2].strip()
         answers.append(found[2].strip())
-        return f"*{AT_THE_END[language].format(summary=found[1].strip(), number=len(answers))}*"
+        return f"*{say(AT_THE_END.with_values(summary=found[1].strip(), number=len(answers)))}*"
 
     text = DETAILS.sub(moved, text)
     if not answers:
         return text
     listed = [f"**{number}.** {answer}" for number, answer in enumerate(answers, 1)]
-    return "\n\n".join([text.rstrip(), f"## {ANSWERS[language]}", *listed]) + "\n"
+    return "\n\n".join([text.rstrip(), f"## {say(ANSWERS)}", *listed]) + "\n"
 
 
 def breakable(prose: str) -> str:
@@ -124,22 +122,7 @@ def breakable(prose: str) -> str:
     )
     pieces = [prose[:1]]
     for before, after, later in zip(prose, prose[1:], f"{prose[2:]} ", strict=False):
-        if after == "\n" and _is_wide(before) and _is_wide(later):
+        if after == "\n" and is_wide(before) and is_wide(later):
             continue
-        pieces.append(BREAK + after if _may_break(before, after) else after)
+        pieces.append(BREAK + after if may_break(before, after) else after)
     return "".join(pieces)
-
-
-def _may_break(before: str, after: str) -> bool:
-    if before in NEVER_LAST or after in NEVER_FIRST:
-        return False
-    return (_is_wide(before) and _is_text(after)) or (_is_text(before) and _is_wide(after))
-
-
-def _is_wide(character: str) -> bool:
-    return unicodedata.east_asian_width(character) in "WF"
-
-
-def _is_text(character: str) -> bool:
-    """Not a space, and nothing that Markdown may look at; a backtick ends a word like any letter."""
-    return _is_wide(character) or character.isalnum() or character == "`"

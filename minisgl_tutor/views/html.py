@@ -1,8 +1,8 @@
 """A play as one page that needs nothing else: no network, no file beside it.
 
 The page's own files lie in ``page/``: what is in the recording reaches it as JSON
-that its script turns into text nodes. A policy in the page lets the browser run
-that one script and load nothing.
+that its script turns into text nodes; sentences are in it in every language. A
+policy in the page lets the browser run that one script and load nothing.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from typing import Any
 
 import msgspec
 
+from ..language import LANGUAGES, Language, Sentence, Tongue
 from ..trace.steps import Held, Location, Step
 from .changes import changes
 from .shown import ShownScene, lanes, rank
@@ -44,23 +45,30 @@ def page(
     from_step: int = 1,
     sources: Sources | None = None,
     most_steps: int = MOST_STEPS,
+    language: Language = "en",
 ) -> bytes:
-    """The page, opened at ``from_step``, with up to ``most_steps`` of each scene, no more than half of them
-    before that step.
+    """The page, opened at ``from_step`` in ``language``; it speaks all of them. It has up to ``most_steps``
+    of each scene, no more than half of them before that step.
 
     Texts and lists longer than a reader can take in are cut, and say by how much.
     """
     code = _Code(sources or Sources())
     data = {
         "strings": msgspec.json.decode(_file("strings.json")),
-        "gaps": msgspec.json.decode(_file("gaps.json")),
+        "language": language,
         "margin": MARGIN,
         "open": from_step,
         "scenes": [_scene(scene, from_step, most_steps, code) for scene in scenes],
         "sources": code.lines,
     }
+    tongues = [Tongue(each) for each in LANGUAGES]
+
+    def in_all_languages(value: object) -> dict[str, str]:
+        assert isinstance(value, Sentence)
+        return {say.language: say(value) for say in tongues}
+
     # Inside a script element, "<" could open a tag or a comment; in JSON it stands in strings alone.
-    encoded = msgspec.json.encode(data).replace(b"<", b"\\u003c").decode()
+    encoded = msgspec.json.encode(data, enc_hook=in_all_languages).replace(b"<", b"\\u003c").decode()
     style, script = _file("page.css"), "\n".join(_file(name) for name in SCRIPTS)
     policy = (
         f"default-src 'none'; style-src '{_hash(style)}'; script-src '{_hash(script)}'; img-src data:; "
@@ -131,7 +139,7 @@ def _step(step: Step, last: Held) -> dict[str, Any]:
         "uids": step.uids,
         "content": _cut(step.content),
         "where": step.where,
-        "note": step.note,
+        "note": step.note or "",
         "gap": step.gap,
         "claims": step.claims,
         "came": _delta(last, step.before),

@@ -1,4 +1,4 @@
-"""Steps as JSON Lines: a line that opens the scene, one for each step, one that closes it."""
+"""Steps as JSON Lines: a line that opens the scene, one for each step, one that closes it. In English."""
 
 from __future__ import annotations
 
@@ -6,12 +6,13 @@ from typing import BinaryIO
 
 import msgspec
 
+from ..language import Sentence
 from ..recording import Header
 from ..trace.play import Play
-from ..trace.steps import Step
+from ..trace.steps import Step, encoded
 
 
-def write_play(out: BinaryIO, title: str, play: Play, from_step: int = 1) -> None:
+def write_play(out: BinaryIO, title: Sentence, play: Play, from_step: int = 1) -> None:
     """The same play gives the same bytes on every machine."""
     write_opening(out, title, play.gaps, play.header)
     for step in play.steps[from_step - 1 :]:
@@ -19,7 +20,7 @@ def write_play(out: BinaryIO, title: str, play: Play, from_step: int = 1) -> Non
     write_closing(out, play)
 
 
-def write_opening(out: BinaryIO, title: str, gaps: tuple[str, ...], header: Header) -> None:
+def write_opening(out: BinaryIO, title: Sentence, gaps: tuple[str, ...], header: Header) -> None:
     _write(out, {"scene": title, "gaps": list(gaps), "header": msgspec.to_builtins(header)})
 
 
@@ -42,4 +43,4 @@ def write_closing(out: BinaryIO, play: Play) -> None:
 
 
 def _write(out: BinaryIO, line: object) -> None:
-    out.write(msgspec.json.encode(line) + b"\n")
+    out.write(encoded(line) + b"\n")

@@ -3,7 +3,8 @@
 Each component of a scene is a process. A message is a short slice where it was
 sent and one where it was taken in, joined by a flow; a request is an asynchronous
 slice from its first step to its last; a step of the engine is a slice of its own
-length; what a component holds is a counter, and a finding an instant.
+length; what a component holds is a counter, and a finding an instant. It is a file for
+a tool, and so in English.
 """
 
 from __future__ import annotations
@@ -11,9 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any, BinaryIO
 
-import msgspec
-
-from ..trace.steps import Held, Step
+from ..trace.steps import Held, Step, encoded
 from .shown import CLIENT, ENGINE, ShownScene, rank
 
 Event = dict[str, Any]
@@ -30,7 +29,7 @@ def write_perfetto(out: BinaryIO, scenes: Iterable[ShownScene]) -> None:
     separator = b"\n"
     for place, scene in enumerate(scenes):
         for event in _SceneEvents(scene, place).events():
-            out.write(separator + msgspec.json.encode(event))
+            out.write(separator + encoded(event))
             separator = b",\n"
     out.write(b"\n]}\n")
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from ..language import Sentence
 from ..trace.steps import Step
 
 CLIENT, ENGINE = "client", "engine"
@@ -17,7 +18,7 @@ class ShownScene:
     """``name`` is short and tells scenes of one chapter apart; ``gaps`` are those switched on."""
 
     name: str
-    title: str
+    title: Sentence
     gaps: tuple[str, ...]
     steps: Iterable[Step]
 

@@ -25,7 +25,7 @@ def test_the_list_has_all_of_them(
     lines = told(capsys, "gaps").splitlines()
     for gap in GAPS:
         (line,) = (line for line in lines if line.startswith(f"{gap.name} "))
-        assert gap.summary in line and gap.source in line and gap.claims[0] in line
+        assert str(gap.summary) in line and gap.source in line and gap.claims[0] in line
 
 
 @pytest.mark.parametrize("gap", GAPS, ids=lambda gap: gap.name)
@@ -34,7 +34,8 @@ def test_each_is_explained_with_a_scene_that_can_be_played(
 ) -> None:
     monkeypatch.setenv("COLUMNS", "1000")
     text = told(capsys, "gaps", gap.name)
-    assert gap.explanation in text and gap.code in text and gap.explanation.endswith((".", ")"))
+    explanation = str(gap.explanation)
+    assert explanation in text and gap.code in text and explanation.endswith((".", ")"))
     (scene,) = (line.split()[-1] for line in text.splitlines() if "--fixed" in line)
     assert read_recording(Path(scene)).lines
 

@@ -7,9 +7,9 @@ import sys
 from pathlib import Path
 
 import pytest
-import typer
 
 from minisgl_tutor.cli import trace_step
+from minisgl_tutor.cli.fail import Failure
 from minisgl_tutor.cli.main import main
 from minisgl_tutor.recording import read_recording
 from minisgl_tutor.trace.scenes import scenes_of
@@ -33,14 +33,13 @@ def terminal(monkeypatch):
     return monkeypatch
 
 
-def refused(terminal, capsys) -> str:
-    with terminal.context() as streams, pytest.raises(typer.Exit) as ended:
+def refused(terminal) -> str:
+    with terminal.context() as streams, pytest.raises(Failure) as ended:
         streams.setattr(sys, "stdin", Terminal())
         streams.setattr(sys, "stdout", Terminal())
         trace_step.check_screen()
-    assert ended.value.exit_code == 2
-    (line,) = capsys.readouterr().err.splitlines()
-    return line
+    assert ended.value.status == 2
+    return str(ended.value)
 
 
 def test_a_pipe(capsys):
@@ -50,19 +49,19 @@ def test_a_pipe(capsys):
     assert "--step needs a terminal, and this is a pipe or a file" in capsys.readouterr().err
 
 
-def test_a_terminal_that_cannot_place_text(terminal, capsys):
+def test_a_terminal_that_cannot_place_text(terminal):
     terminal.setenv("TERM", "dumb")
-    assert "TERM says that this one cannot" in refused(terminal, capsys)
+    assert "TERM says that this one cannot" in refused(terminal)
 
 
-def test_a_small_terminal(terminal, capsys):
+def test_a_small_terminal(terminal):
     terminal.setattr(os, "get_terminal_size", lambda fd: os.terminal_size((79, 24)))
-    assert "80 columns and 24 rows, and this terminal has 79 and 24" in refused(terminal, capsys)
+    assert "80 columns and 24 rows, and this terminal has 79 and 24" in refused(terminal)
 
 
-def test_textual_is_missing(terminal, capsys):
+def test_textual_is_missing(terminal):
     terminal.setattr(trace_step, "find_spec", lambda name: None)
-    assert "the package textual, which is not installed" in refused(terminal, capsys)
+    assert "the package textual, which is not installed" in refused(terminal)
 
 
 @pytest.mark.parametrize("option", [["--json"], ["--html", "x.html"], ["--perfetto", "x.json"]])

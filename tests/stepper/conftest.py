@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from minisgl_tutor.language import ENGLISH, Sentence
 from minisgl_tutor.recording import Recording, read_recording
 from minisgl_tutor.resources import model_dir
 from minisgl_tutor.stepper.app import StepApp
@@ -29,7 +30,7 @@ def _tokenizer() -> Tokenizer:
 def _scene(name: str) -> Scene:
     (found,) = scenes_of(5, name)
     recording = read_recording(found.path)
-    return Scene(name, recording.header.title, under_gaps(recording, ["reference"]))
+    return Scene(name, Sentence(recording.header.title), under_gaps(recording, ["reference"]))
 
 
 def replay(recording: Recording) -> Play:
@@ -73,4 +74,5 @@ def saved() -> Saved:
 def app(saved: Saved) -> StepApp:
     # Played here: a play has an event loop of its own, and the tests run in one.
     scenes = [_scene("normal-end"), _scene("client-leaves")]
-    return StepApp(scenes, _first("normal-end"), replay, saved.save, Sources(), "minisgl-tutor trace")
+    command = "minisgl-tutor trace"
+    return StepApp(scenes, _first("normal-end"), replay, saved.save, Sources(), command, ENGLISH)

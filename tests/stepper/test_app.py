@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import msgspec
 import pytest
 
 from minisgl_tutor.stepper.app import StepApp
+from minisgl_tutor.trace.steps import encoded
 
 FIRST_SCREEN = """\
 step 1 of 88 | scene 1 of 2 | 6 gaps on | A stream that ends normally
@@ -122,9 +122,7 @@ async def test_a_fork_is_saved_and_shown_from_its_step_and_plays_the_same_again(
     assert "Saved; z: back.  minisgl-tutor trace normal-end-fork-1.jsonl" in text
     (recording,) = saved.values()
     assert recording.header.title == "A stream that ends normally | step 30: disconnect"
-    assert msgspec.json.encode(app.take.play.steps) == msgspec.json.encode(
-        in_thread(perform, recording).steps
-    )
+    assert encoded(app.take.play.steps) == encoded(in_thread(perform, recording).steps)
 
 
 def in_thread(perform, recording):

@@ -35,7 +35,7 @@ def test_a_length_that_is_read_late_is_told_by_its_count(script, byte_tokenizer,
     script.request(0, "a long enough answer", limit=limit)
     (finding,) = play(script.recording(), byte_tokenizer, ["early-length"]).findings
     assert (finding.gap, finding.claims) == ("early-length", ("C2.70",))
-    assert finding.note.endswith(f"at token {limit - 1} of {limit}")
+    assert str(finding.note).endswith(f"at token {limit - 1} of {limit}")
 
 
 def test_an_answer_of_one_token_is_right_even_so(script, byte_tokenizer) -> None:
@@ -61,7 +61,7 @@ def test_a_scheduler_of_a_reader_that_fails_is_found_and_ends_the_play(script, b
     script.overlap = True
     script.request(0, "hi")
     played = play(script.recording(), byte_tokenizer, gaps, classes=[Falls])
-    assert "the scheduler fails (KeyError: 0)" in played.findings[0].note
+    assert "the scheduler fails (KeyError: 0)" in str(played.findings[0].note)
 
 
 def test_what_the_books_say_is_said_once_for_each_thing() -> None:

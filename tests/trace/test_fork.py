@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from functools import partial
 
-import msgspec
 import pytest
 
 from minisgl_tutor.recording import read_recording
@@ -14,6 +13,7 @@ from minisgl_tutor.trace.fork import CannotFork, first_difference, forked, under
 from minisgl_tutor.trace.interventions import sort_of
 from minisgl_tutor.trace.play import play
 from minisgl_tutor.trace.scenes import scene_of_gap, scenes_of
+from minisgl_tutor.trace.steps import encoded
 
 ON_REQUESTS = ("disconnect", "slow", "abort")
 ON_MESSAGES = ("drop", "delay", "reorder")
@@ -42,7 +42,7 @@ def moves(steps):
 
 
 def bytes_of(steps):
-    return b"\n".join(map(msgspec.json.encode, steps))
+    return b"\n".join(map(encoded, steps))
 
 
 @pytest.mark.parametrize("gaps", [[], ["reference"]])
@@ -104,7 +104,7 @@ def test_a_dropped_message_never_arrives(chat, perform):
     result, number = continued(chat, perform, "UserMsg", "drop")
     assert result.steps[number - 1].arrived_us is None
     (finding,) = result.findings
-    assert (finding.uid, finding.gap) == (0, "") and "lost on its way" in finding.note
+    assert (finding.uid, finding.gap) == (0, "") and "lost on its way" in str(finding.note)
 
 
 def test_a_delayed_message_comes_later_and_what_is_sent_behind_it_too(chat, perform):

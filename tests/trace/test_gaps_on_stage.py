@@ -104,7 +104,7 @@ def test_replies_until_the_late_abort_are_filed_for_nobody(script, byte_tokenize
     (finding,) = [f for f in result.findings if f.gap == "late-abort"]
     abort = next(step for step in result.steps if step.title == "AbortMsg")
     assert abort.t_us == 400_000
-    assert "100 ms" in finding.note and "10 replies" in finding.note
+    assert "100 ms" in str(finding.note) and "10 replies" in str(finding.note)
 
 
 def test_two_plays_are_the_same(script, byte_tokenizer):

@@ -11,6 +11,7 @@ from minisgl_tutor.recording import ArriveLine, Recording, RequestLine, TokensLi
 from minisgl_tutor.recording.redact import redacted_body, redacted_tokens
 from minisgl_tutor.trace.play import play
 from minisgl_tutor.trace.redacted import stand_in_tokenizer
+from minisgl_tutor.trace.steps import encoded
 
 
 def redacted(script) -> Recording:
@@ -47,7 +48,7 @@ def test_it_takes_the_same_steps_and_says_nothing(script, byte_tokenizer, stream
     result = play(recording, stand_in_tokenizer(recording.header))
     assert calls(result) == calls(play(script.recording(), byte_tokenizer))
     assert not result.beyond and not result.findings
-    assert b"secret" not in msgspec.json.encode([recording.lines, result.steps])
+    assert b"secret" not in encoded([recording.lines, result.steps])
     body = result.exchanges[0].body
     assert (b'"x"' in body or b"xxxxx" in body) and result.exchanges[0].status == 200
 

@@ -12,6 +12,7 @@ import pytest
 from rich.console import Console
 
 from minisgl_tutor.gaps import REFERENCE
+from minisgl_tutor.language import ENGLISH, Sentence
 from minisgl_tutor.recording import read_recording
 from minisgl_tutor.resources import model_dir
 from minisgl_tutor.tokenizer.load import load_tokenizer
@@ -128,8 +129,8 @@ def test_every_view_plays_every_scene_twice_alike(name):
     def views() -> tuple[str, bytes]:
         result = scene(name)
         text, lines = io.StringIO(), io.BytesIO()
-        print_play(Console(file=text, width=80), name, result)
-        write_play(lines, name, result)
+        print_play(Console(file=text, width=80), Sentence(name), result, ENGLISH)
+        write_play(lines, Sentence(name), result)
         return text.getvalue(), lines.getvalue()
 
     first = views()

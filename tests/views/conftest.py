@@ -1,16 +1,18 @@
-"""Every scene there is, played once, and a browser where this machine has one."""
+"""Every scene there is, played once, and pages of them in a browser."""
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
+from chromium import browser as browser
+from chromium import size
 
 from minisgl_tutor.gaps import resolve
+from minisgl_tutor.language import Language, Sentence
 from minisgl_tutor.recording import read_recording
 from minisgl_tutor.resources import chapters_dir, model_dir
 from minisgl_tutor.tokenizer.load import load_tokenizer
@@ -18,20 +20,6 @@ from minisgl_tutor.trace.play import Play, play
 from minisgl_tutor.trace.steps import Step
 from minisgl_tutor.views.html import page
 from minisgl_tutor.views.shown import ShownScene
-
-DRIVERS = ("chromedriver",)
-BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome")
-
-# It is to draw a file: no sandbox, since tests may run as root, and no talk with its makers.
-OPTIONS = (
-    "--headless",
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-    "--no-first-run",
-)
 
 KEYS = {
     "ArrowLeft": "\ue012",
@@ -81,7 +69,7 @@ def played() -> Callable[[str], Play]:
 def shown() -> Callable[[str], ShownScene]:
     def scene(name: str) -> ShownScene:
         result = _played(name)
-        return ShownScene(name, result.header.title, result.gaps, result.steps)
+        return ShownScene(name, Sentence(result.header.title), result.gaps, result.steps)
 
     return scene
 
@@ -108,23 +96,6 @@ def step(number: int = 1, **fields: Any) -> Step:
 @pytest.fixture
 def make_step() -> Callable[..., Step]:
     return step
-
-
-@pytest.fixture(scope="session")
-def browser() -> Iterator[Any]:
-    """Headless Chromium; what needs it is skipped where there is none."""
-    selenium = pytest.importorskip("selenium.webdriver", reason="the page is looked at through selenium")
-    path, driver = (next(filter(None, map(shutil.which, names)), None) for names in (BROWSERS, DRIVERS))
-    if path is None or driver is None:
-        pytest.skip("the page is looked at in Chromium, and it or its chromedriver is not installed here")
-    options = selenium.ChromeOptions()
-    options.binary_location = path
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
-    for option in OPTIONS:
-        options.add_argument(option)
-    chromium = selenium.Chrome(options, selenium.ChromeService(driver))
-    yield chromium
-    chromium.quit()
 
 
 class Looked:
@@ -165,17 +136,11 @@ def look(browser: Any, tmp_path: Path) -> Iterator[Callable[..., Looked]]:
     """
 
     def open_page(
-        *scenes: ShownScene, place: str = "", width: int = 1280, dark: bool = False, language: str = "en"
+        *scenes: ShownScene, place: str = "", width: int = 1280, dark: bool = False, language: Language = "en"
     ) -> Looked:
-        def command(name: str, **values: Any) -> None:
-            browser.execute_cdp_cmd(f"Emulation.{name}", values)
-
         file = tmp_path / "page.html"
-        file.write_bytes(page(scenes))
-        command("setDeviceMetricsOverride", width=width, height=760, deviceScaleFactor=1, mobile=width < 500)
-        scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
-        command("setEmulatedMedia", features=[scheme])
-        command("setUserAgentOverride", userAgent="test", acceptLanguage=language)
+        file.write_bytes(page(scenes, language=language))
+        size(browser, width, dark)
         browser.get(f"{file.as_uri()}#{place}")
         return Looked(browser)
 

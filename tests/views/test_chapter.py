@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from rich.cells import cell_len
 
+from minisgl_tutor.language import ENGLISH
 from minisgl_tutor.views.chapter import BREAK, breakable, plain, rendered, unfolded
 
 CHINESE = (
@@ -18,7 +19,7 @@ CHINESE = (
 def shown(tmp_path: Path, text: str, width: int = 60, styled: bool = False) -> str:
     file = tmp_path / "README.md"
     file.write_text(text, "utf-8")
-    return rendered(file, "en", width, styled)
+    return rendered(file, ENGLISH, width, styled)
 
 
 def test_comments_and_links_within_the_chapters_are_left_out() -> None:
@@ -49,12 +50,12 @@ def test_a_picture_is_what_it_shows_its_file_and_the_same_in_letters(tmp_path: P
 
 def test_answers_come_at_the_end_by_their_numbers() -> None:
     fold = "Why?\n\n<details><summary>Answer</summary>\n\nBecause {}.\n\n</details>\n\n"
-    text = unfolded(fold.format("a") + fold.format("b") + "On.\n", "en")
+    text = unfolded(fold.format("a") + fold.format("b") + "On.\n", ENGLISH)
     assert text == (
         "Why?\n\n*Answer (number 1 at the end)*\n\nWhy?\n\n*Answer (number 2 at the end)*\n\nOn.\n\n"
         "## Answers\n\n**1.** Because a.\n\n**2.** Because b.\n"
     )
-    assert unfolded("No question.\n", "en") == "No question.\n"
+    assert unfolded("No question.\n", ENGLISH) == "No question.\n"
 
 
 def test_code_stays_as_it_is(tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ import pytest
 from rich.cells import cell_len
 from rich.console import Console
 
+from minisgl_tutor.language import Language, Sentence, Tongue
 from minisgl_tutor.trace.play import Play
 from minisgl_tutor.trace.scenes import Scene, chapters, scenes_of
 from minisgl_tutor.views.html import page
@@ -50,11 +51,13 @@ def test_every_kept_file_has_its_scene(goldens: Any) -> None:
     assert sorted(goldens.GOLDEN.glob("*.jsonl")) == sorted(map(goldens.golden_file, CHAPTER_SCENES))
 
 
-@pytest.mark.parametrize("width", [80, 120])
-def test_text_fits_the_terminal_and_tells_every_step(played: Played, scene_name: str, width: int) -> None:
+@pytest.mark.parametrize(("width", "language"), [(80, "en"), (120, "en"), (80, "zh")])
+def test_text_fits_the_terminal_and_tells_every_step(
+    played: Played, scene_name: str, width: int, language: Language
+) -> None:
     result = played(scene_name)
     out = io.StringIO()
-    print_play(Console(file=out, width=width), scene_name, result)
+    print_play(Console(file=out, width=width), Sentence(scene_name), result, Tongue(language))
     lines = out.getvalue().splitlines()
     assert [line for line in lines if cell_len(line) > width] == []
     heads = [line for line in lines if line.startswith("#")]
@@ -65,7 +68,7 @@ def test_text_fits_the_terminal_and_tells_every_step(played: Played, scene_name:
 def test_json_lines_tell_every_step(played: Played, scene_name: str) -> None:
     result = played(scene_name)
     out = io.BytesIO()
-    write_play(out, scene_name, result)
+    write_play(out, Sentence(scene_name), result)
     opening, *steps, closing = map(json.loads, out.getvalue().splitlines())
     assert opening["gaps"] == list(result.gaps)
     assert [step["number"] for step in steps] == [step.number for step in result.steps]

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from minisgl_tutor.gaps import GAPS
+from minisgl_tutor.language import Sentence
 from minisgl_tutor.trace.steps import Held, Step
 from minisgl_tutor.views import html
 from minisgl_tutor.views.html import PAGE, page
@@ -30,7 +31,7 @@ def data_of(made: bytes) -> dict[str, Any]:
 
 
 def scene(*steps: Step) -> ShownScene:
-    return ShownScene("toy", "A toy", (), steps)
+    return ShownScene("toy", Sentence("A toy"), (), steps)
 
 
 def test_it_names_no_address_and_runs_one_script_alone(make_step: Maker) -> None:
@@ -43,12 +44,14 @@ def test_it_names_no_address_and_runs_one_script_alone(make_step: Maker) -> None
 
 
 def test_hostile_texts_stay_texts(make_step: Maker) -> None:
-    step = make_step(title=HOSTILE, note=HOSTILE, content=[{"type": HOSTILE, "uid": 0, HOSTILE: HOSTILE}])
-    made = page([ShownScene(HOSTILE, HOSTILE, (HOSTILE,), [step])])
+    note = Sentence("{said}", said=HOSTILE)
+    step = make_step(title=HOSTILE, note=note, content=[{"type": HOSTILE, "uid": 0, HOSTILE: HOSTILE}])
+    made = page([ShownScene(HOSTILE, Sentence(HOSTILE), (HOSTILE,), [step])])
     harmless = page([scene(make_step())])
     assert made.count(b"<script") == harmless.count(b"<script") and b"alert(1)</script" not in made
     (told,) = data_of(made)["scenes"]
-    assert told["title"] == told["steps"][0]["note"] == told["steps"][0]["content"][0][HOSTILE] == HOSTILE
+    assert told["title"] == told["steps"][0]["note"] == {"en": HOSTILE, "zh": HOSTILE}
+    assert told["steps"][0]["content"][0][HOSTILE] == HOSTILE
 
 
 def test_what_is_too_long_is_cut_and_says_by_how_much(make_step: Maker) -> None:
@@ -94,9 +97,11 @@ def test_every_string_is_there_in_both_languages_and_used() -> None:
     assert {*in_page, *in_script} == set(strings)
 
 
-def test_every_gap_is_said_in_chinese_too() -> None:
-    texts = json.loads((PAGE / "gaps.json").read_text(encoding="utf-8"))
-    assert set(texts) == {gap.name for gap in GAPS} and all(texts.values())
+def test_what_was_found_is_there_in_both_languages(make_step: Maker) -> None:
+    content = [{"summary": gap.summary, "code": gap.code} for gap in GAPS]
+    (told,) = data_of(page([scene(make_step(content=content))]))["scenes"][0]["steps"]
+    for gap, known in zip(GAPS, told["content"], strict=True):
+        assert known["summary"]["en"] == str(gap.summary) != known["summary"]["zh"]
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

@@ -6,7 +6,9 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from chromium import size
 
+from minisgl_tutor.language import Sentence
 from minisgl_tutor.trace.steps import Location, Step
 from minisgl_tutor.views.shown import ShownScene
 
@@ -93,7 +95,7 @@ def test_a_gap_is_marked_on_the_time_line_and_said(look: Look, shown: Shown) -> 
     assert len(looked.find("#marks i")) == len(looked.find("#findings button")) == len(gaps)
     looked.click("#findings button", -1)
     assert looked.number == gaps[-1].number
-    assert gaps[-1].note in looked.text("#finding")
+    assert str(gaps[-1].note) in looked.text("#finding")
     looked.click("#language")
     assert "中止从不到达 detokenizer" in looked.text("#finding")
 
@@ -110,7 +112,7 @@ def test_the_slider_and_a_click_on_a_row(look: Look, shown: Shown) -> None:
 
 @pytest.mark.parametrize(("dark", "width"), [(False, 1280), (True, 360)])
 def test_languages_schemes_and_a_phone(look: Look, shown: Shown, dark: bool, width: int) -> None:
-    looked = look(shown(LEAVES), width=width, dark=dark, language="zh-CN")
+    looked = look(shown(LEAVES), width=width, dark=dark, language="zh")
     assert looked.evaluate("return document.documentElement.lang") == "zh-CN"
     assert looked.text("#chart-title") == "进程之间的消息"
     looked.click("#language")
@@ -124,6 +126,14 @@ def test_languages_schemes_and_a_phone(look: Look, shown: Shown, dark: bool, wid
     for part in ("#rows", ".detail", "#slider", '[data-go="gap"]', "#help"):
         box = looked.find(part)[0].rect
         assert box["x"] >= 0 and box["x"] + box["width"] <= width, part
+
+
+def test_a_narrower_window_still_shows_the_present_step(look: Look, shown: Shown) -> None:
+    looked = look(shown(LEAVES), place="step=30")
+    size(looked.driver, 360)
+    looked.driver.execute_async_script("requestAnimationFrame(() => requestAnimationFrame(arguments[0]))")
+    row, chart = looked.find("#row-29")[0].rect, looked.find("#rows")[0].rect
+    assert chart["y"] <= row["y"] and row["y"] + row["height"] <= chart["y"] + chart["height"]
 
 
 def test_everything_that_can_be_used_has_a_name_and_can_be_reached(look: Look, shown: Shown) -> None:
@@ -146,12 +156,13 @@ def test_everything_that_can_be_used_has_a_name_and_can_be_reached(look: Look, s
 
 def test_hostile_texts_do_nothing(look: Look, make_step: Maker) -> None:
     content: dict[str, Any] = {"type": HOSTILE, "uid": 0, HOSTILE: HOSTILE, "list": [HOSTILE, {"a": HOSTILE}]}
+    note = Sentence(HOSTILE)
     steps = [
-        make_step(1, title=HOSTILE, note=HOSTILE, content=[content], where=[Location(HOSTILE, 1, HOSTILE)]),
-        make_step(2, kind="gap", target="", gap=HOSTILE, note=HOSTILE, content=[], claims=[HOSTILE]),
+        make_step(1, title=HOSTILE, note=note, content=[content], where=[Location(HOSTILE, 1, HOSTILE)]),
+        make_step(2, kind="gap", target="", gap=HOSTILE, note=note, content=[], claims=[HOSTILE]),
         make_step(3, content=[{"type": "x", "uid": 0, "text": "w" * 4000}], uids=[0]),
     ]
-    looked = look(ShownScene(HOSTILE, HOSTILE, (HOSTILE,), steps))
+    looked = look(ShownScene(HOSTILE, note, (HOSTILE,), steps))
     for _ in steps:
         assert looked.find("img") == []
         assert "\u202e" not in looked.text("body")
@@ -163,7 +174,7 @@ def test_ten_thousand_steps_draw_no_more_than_is_seen(look: Look, make_step: Mak
     held = {"detokenizer": {uid: {"decode_map": 1} for uid in range(2000)}}
     steps = [make_step(number, before=held, after=held) for number in range(1, 10_001)]
     steps[6000] = make_step(6001, kind="gap", target="", content=[], before=held, after=held)
-    looked = look(ShownScene("long", "Long", (), steps))
+    looked = look(ShownScene("long", Sentence("Long"), (), steps))
     looked.press("g")
     assert looked.number == 6001
     looked.press("End")
@@ -179,7 +190,7 @@ def test_ten_thousand_steps_draw_no_more_than_is_seen(look: Look, make_step: Mak
 
 
 def test_a_recording_in_which_nothing_happened(look: Look, shown: Shown) -> None:
-    looked = look(ShownScene("empty", "Empty", (), []), shown(LEAVES))
+    looked = look(ShownScene("empty", Sentence("Empty"), (), []), shown(LEAVES))
     assert "Nothing happened" in looked.text("#subtitle")
     looked.press("ArrowRight", "g", "End")
     looked.click("#theme")

@@ -23,6 +23,11 @@ function text(key, values = {}) {
   return data.strings[key][language].replace(/\{(\w+)\}/g, (whole, name) => values[name] ?? whole);
 }
 
+// What was said in every language, in this one; all else as it is.
+function said(value) {
+  return value?.[language] ?? value;
+}
+
 function el(tag, properties = {}, ...children) {
   const { colour, ...others } = properties;
   const node = Object.assign(document.createElement(tag), others);
@@ -178,7 +183,8 @@ function showRow() {
 
 // -- the step
 
-function valueText(value) {
+function valueText(told) {
+  const value = said(told);
   if (typeof value === "string") return value;
   if (Array.isArray(value) && value.every((item) => typeof item !== "object")) return value.map(String).join(", ");
   return JSON.stringify(value, null, 1);
@@ -248,10 +254,6 @@ function drawCode(step) {
   put(byId("code"), ...(places.length ? places : [el("p", { className: "dim" }, text("noCode"))]));
 }
 
-function summaryOf(gap, known) {
-  return (language === "zh" && data.gaps[gap]) || known.summary;
-}
-
 function drawFinding(step) {
   const box = byId("finding");
   box.hidden = step.kind !== "gap";
@@ -260,8 +262,8 @@ function drawFinding(step) {
   put(
     box,
     el("p", {}, el("strong", {}, `⚠ ${text("gap")}: ${gapName(step)}`), ` ${step.claims.join(", ")}`),
-    el("p", {}, step.note),
-    ...(known ? [el("p", { className: "dim" }, `${summaryOf(step.gap, known)} (${known.code})`)] : []),
+    el("p", {}, said(step.note)),
+    ...(known ? [el("p", { className: "dim" }, `${said(known.summary)} (${known.code})`)] : []),
   );
 }
 
@@ -278,7 +280,7 @@ function drawStep() {
   put(byId("step"), `#${step.number} ${wayOf(step)} · ${step.kind === "gap" ? gapName(step) : step.title}`);
   const uids = step.uids.slice(0, 12).flatMap((uid) => [" · ", uidChip(uid)]);
   put(byId("when"), whenText(step), ...(uids.length ? uids : [` · ${text("noUid")}`]));
-  if (step.note && step.kind !== "gap") byId("when").append(visible(` · ${step.note}`));
+  if (step.note && step.kind !== "gap") byId("when").append(visible(` · ${said(step.note)}`));
   byId("moved").hidden = byId("sender").hidden = step.kind === "gap";
   drawFinding(step);
   drawContent(step);
@@ -305,7 +307,7 @@ function drawMarks() {
   }));
   const items = gaps.slice(0, MOST_FINDINGS).map((place) => {
     const step = cursor.steps[place];
-    const words = `#${step.number} ${gapName(step)} · ${step.source} · uid ${step.uids[0]}: ${step.note}`;
+    const words = `#${step.number} ${gapName(step)} · ${step.source} · uid ${step.uids[0]}: ${said(step.note)}`;
     const button = el("button", { type: "button" }, words);
     button.dataset.place = place;
     button.addEventListener("click", () => goTo(place));
@@ -321,7 +323,7 @@ function update() {
   const { step, scene } = cursor;
   slider.value = cursor.at + 1;
   slider.setAttribute("aria-valuetext", visible(spoken(step)));
-  put(byId("title"), scene.title);
+  put(byId("title"), said(scene.title));
   const part = { first: scene.steps[0].number, last: scene.steps[cursor.last].number, total: scene.total };
   put(byId("subtitle"), [
     text("stepOf", { number: step.number, total: scene.total }),
@@ -364,9 +366,9 @@ function openScene(index, number = 0) {
   const empty = cursor.steps.length === 0;
   for (const part of document.querySelectorAll("nav, main")) part.hidden = empty;
   byId("scene").value = String(sceneAt);
-  document.title = `${visible(cursor.scene.title)} · minisgl-tutor`;
+  document.title = `${visible(said(cursor.scene.title))} · minisgl-tutor`;
   if (empty) {
-    put(byId("title"), cursor.scene.title);
+    put(byId("title"), said(cursor.scene.title));
     put(byId("subtitle"), text("noSteps"));
     return;
   }
@@ -418,7 +420,7 @@ function writeAddress() {
 function readAddress() {
   const place = new URLSearchParams(location.hash.slice(1));
   setTheme(place.get("theme"));
-  setLanguage(place.get("lang") ?? navigator.language.slice(0, 2));
+  setLanguage(place.get("lang") ?? data.language);
   const index = data.scenes.findIndex((scene) => scene.name === place.get("scene"));
   openScene(Math.max(0, index), Number(place.get("step")) || data.open);
 }
@@ -471,6 +473,7 @@ rows.addEventListener("scroll", () => {
 addEventListener("resize", () => {
   if (!cursor.step) return;
   drawLanes();
+  showRow(); // a row may have another height now, and stand elsewhere
   drawRows();
 });
 addEventListener("hashchange", readAddress);
