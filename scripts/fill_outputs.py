@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Runs the commands of the chapters, and puts what they print below them.
+"""Runs the commands of the README and the chapters, and puts what they print below them.
 
     scripts/fill_outputs.py [--check] [PAGE...]
 
-``transcripts.py`` explains how a page says which lines are shown. All pages of the chapters and of their
-exercises are taken if none is given, in some minutes. With ``--check`` nothing is written: the script says
-where a page shows something else than is printed, and ends with 1 then. `tests/chapters/test_outputs.py`
-does the same for nearly all of them.
+``transcripts.py`` explains how a page says which lines are shown. If no page is given, the README and
+all pages of the chapters and of their exercises are taken, in some minutes. With ``--check`` nothing is
+written: the script says where a page shows something else than is printed, and ends with 1 then.
+``tests/chapters/test_outputs.py`` does the same for nearly all of them.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from collections.abc import Collection, Iterator
 from pathlib import Path
 
 from running_server import Servers
-from terminal import NAME, Terminal
+from terminal import NAME, ROOT, Terminal
 from transcripts import Command, TranscriptError, difference, filled, typed_in
 
 from minisgl_tutor.language.choice import Language
@@ -29,9 +29,10 @@ QUICK = {"diff", "doctor", "exercises", "gaps", "hint", "read", "reset", "start"
 
 
 def pages() -> list[Path]:
-    """Every page of the chapters and of their exercises, in both languages."""
+    """The README, and every page of the chapters and of their exercises, in both languages."""
     chapters = chapters_dir()
-    return sorted(chapters.glob("[0-9][0-9]-*/*.md")) + sorted(chapters.glob("*/exercises/*/*.md"))
+    own = [*chapters.glob("[0-9][0-9]-*/*.md"), *chapters.glob("*/exercises/*/*.md")]
+    return [*sorted(own, key=lambda page: (len(page.parts), page)), *sorted(ROOT.glob("README*.md"))]
 
 
 def language_of(page: Path) -> Language:

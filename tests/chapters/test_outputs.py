@@ -1,4 +1,4 @@
-"""The commands of the chapters and their exercises are run, and print what stands below them.
+"""The commands of the chapters, their exercises and the README are run, and print what stands below them.
 
 Every exercise is judged in one of the two languages, by turns, as that takes longest;
 ``scripts/fill_outputs.py --check`` judges each in both.
@@ -17,9 +17,9 @@ from running_server import Servers
 from transcripts import BLOCK, FENCE, Command, TranscriptError, typed_in
 
 PAGES = pages()
-OF_CHAPTERS = [page for page in PAGES if page.parent.parent.name == "chapters"]
 ENGLISH = [page for page in PAGES if language_of(page) == "en"]
-OF_EXERCISES = [page for page in ENGLISH if page not in OF_CHAPTERS]
+OF_EXERCISES = [page for page in ENGLISH if page.parent.parent.name == "exercises"]
+OTHERS = [page for page in PAGES if page.parent.parent.name != "exercises"]
 BY_TURNS = [page.with_suffix(".zh.md") if turn % 2 else page for turn, page in enumerate(OF_EXERCISES)]
 
 each_page = pytest.mark.parametrize("page", PAGES, ids=lambda page: "/".join(page.parts[-3:]))
@@ -31,7 +31,7 @@ def servers() -> Iterator[Servers]:
         yield servers
 
 
-@pytest.mark.parametrize("page", [*OF_CHAPTERS, *BY_TURNS], ids=lambda page: "/".join(page.parts[-3:]))
+@pytest.mark.parametrize("page", [*OTHERS, *BY_TURNS], ids=lambda page: "/".join(page.parts[-3:]))
 def test_a_page_shows_what_its_commands_print(page: Path, servers: Servers, tmp_path: Path) -> None:
     lacking = {name for name in programs(page) if shutil.which(name) is None}
     found = list(differences(page, servers, tmp_path, lacking))
