@@ -20,6 +20,8 @@ LANES = {"client": 112, "api": 190, "detokenizer": 280, "tokenizer": 366, "sched
 FIRST_ROW, ROW = 104, 46
 PAUSE = 34
 """What is added where the step under way is waited for."""
+WAITED_US = 100
+"""Below a message that lay there for longer stands when it was taken in."""
 PANEL = 186
 BAR_LEFT, BAR_WIDTH = 36, 528
 GAP_OF_BARS = 1.5
@@ -31,6 +33,7 @@ class Words(NamedTuple):
     lanes: tuple[str, ...]
     step: str
     closes: str
+    taken: str
     finished: str
     under_way: str
     late: str
@@ -52,6 +55,7 @@ WORDS: dict[Language, Words] = {
         lanes=("client", "API server", "detokenizer", "tokenizer", "scheduler", "engine"),
         step="a step",
         closes="closes",
+        taken="taken in: {when}",
         finished="finished: abort",
         under_way="the step under way runs to its end",
         late="late: dropped",
@@ -71,6 +75,7 @@ WORDS: dict[Language, Words] = {
         lanes=("客户端", "API 服务器", "detokenizer", "tokenizer", "调度器", "引擎"),
         step="算一步",
         closes="断开",
+        taken="{when} 时取走",
         finished="结束：abort",
         under_way="已经开始的一步会跑完",
         late="来晚了：丢弃",
@@ -188,8 +193,8 @@ def _bars(paper: Paper, data: Cancel, rows: dict[int, float]) -> None:
 
 def _step(paper: Paper, words: Words, data: Cancel, step: Step, y: float) -> None:
     after_us = step.t_us - data.left_us
-    when = f"{after_us / 1000:+.2f} ms".replace("-", "−") if after_us else "0 ms"
-    paper.text(84, y + 4.5, when, size=SMALL, anchor="end", tone="ink" if after_us == 0 else "muted")
+    tone = "ink" if after_us == 0 else "muted"
+    paper.text(84, y + 4.5, _time(after_us), size=SMALL, anchor="end", tone=tone)
     begin, end = _x(step.source), _x(step.target)
     side = 1 if end > begin else -1
     tone = "data" if after_us < 0 else "event"
@@ -198,6 +203,9 @@ def _step(paper: Paper, words: Words, data: Cancel, step: Step, y: float) -> Non
     paper.arrow([(begin + side * 6, y), (target, y)], tone, dashed=step.title == "left")
     label, mono = _label(words, step)
     paper.text(_label_x(step), y - 8, label, size=SMALL, anchor="middle", tone=tone, mono=mono, halo=True)
+    if step.arrived_us is not None and step.arrived_us - step.t_us > WAITED_US:
+        taken = words.taken.format(when=_time(step.arrived_us - data.left_us))
+        paper.note(_label_x(step), y + 19, taken, anchor="middle", halo=True)
     if step.number == data.released["detokenizer"]:
         paper.note(_label_x(step), y + 19, words.finished, anchor="middle", halo=True)
         paper.note(_x("engine") - 12, y - 42, words.under_way, anchor="end", halo=True)
@@ -205,6 +213,11 @@ def _step(paper: Paper, words: Words, data: Cancel, step: Step, y: float) -> Non
         for slope in (-1, 1):
             paper.line([(end - 6, y - 6 * slope), (end + 6, y + 6 * slope)], tone, width=2.5)
         paper.note(end, y + 24, words.late, anchor="middle", halo=True)
+
+
+def _time(after_us: int) -> str:
+    """In milliseconds from the moment of leaving."""
+    return f"{after_us / 1000:+.2f} ms".replace("-", "−") if after_us else "0 ms"
 
 
 def _label(words: Words, step: Step) -> tuple[str, bool]:

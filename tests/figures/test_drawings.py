@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import importlib
 import re
 from itertools import product
 from pathlib import Path
-from types import ModuleType
-from typing import Any
 from xml.etree import ElementTree
 
 import pytest
+from figures.paper import PALETTES, Paper
 
 from minisgl_tutor.resources import chapters_dir
 
@@ -70,9 +68,9 @@ def test_each_figure_is_shown_once_and_in_the_language_of_the_text(
     assert sorted(shown) == sorted(wanted)
 
 
-def test_every_text_stands_out_from_what_it_stands_on(script: ModuleType) -> None:
+def test_every_text_stands_out_from_what_it_stands_on() -> None:
     """By the measure of WCAG 2: at least 4.5 to 1."""
-    for scheme, palette in script.PALETTES.items():
+    for scheme, palette in PALETTES.items():
         for text, ground in TEXTS_ON_GROUNDS:
             contrast = contrast_of(getattr(palette, text), getattr(palette, ground))
             assert contrast >= 4.5, (scheme, text, ground, contrast)
@@ -93,8 +91,8 @@ def test_black_on_white_is_the_most() -> None:
     assert contrast_of("#000000", "#ffffff") == pytest.approx(21)
 
 
-def test_an_arrow_touches_its_target(script: ModuleType) -> None:
-    paper: Any = importlib.import_module("figures.paper").Paper(100, "en", script.PALETTES["light"], "title", "description")
+def test_an_arrow_touches_its_target() -> None:
+    paper = Paper(100, "en", PALETTES["light"], "title", "description")
     paper.arrow([(10, 10), (10, 50)])
     head = ElementTree.fromstring(paper.svg().encode()).findall(f"{SVG}path")[-1]
     assert head.get("d", "").startswith("M10,50 ")

@@ -2,33 +2,26 @@
 
 from __future__ import annotations
 
-import importlib
 from math import sqrt
-from types import ModuleType
-from typing import Any
 from xml.etree import ElementTree
 
 import pytest
+from figures import cancel_path, sampling, shared_channel, timelines
+from figures.paper import PALETTES
+from figures.plays import played, recording_of
 
 SVG = "{http://www.w3.org/2000/svg}"
 
 
-@pytest.fixture
-def figure(script: ModuleType) -> Any:
-    """A figure by the name of its module, what it shows, and its texts in English, from top to bottom."""
-
-    def of(name: str) -> tuple[Any, Any, list[str]]:
-        module = importlib.import_module(f"figures.{name}")
-        data = module.observed()
-        root = ElementTree.fromstring(module.draw(data, "en", script.PALETTES["light"]).encode())
-        found = sorted(root.iter(f"{SVG}text"), key=lambda text: float(text.get("y", 0)))
-        return module, data, ["".join(text.itertext()) for text in found]
-
-    return of
+def texts_of(drawing: str) -> list[str]:
+    """From top to bottom."""
+    found = ElementTree.fromstring(drawing.encode()).iter(f"{SVG}text")
+    return ["".join(text.itertext()) for text in sorted(found, key=lambda text: float(text.get("y", 0)))]
 
 
-def test_replies_on_the_shared_channel_are_filed_then_wake_then_are_taken(figure: Any) -> None:
-    _, data, texts = figure("shared_channel")
+def test_replies_on_the_shared_channel_are_filed_then_wake_then_are_taken() -> None:
+    data = shared_channel.observed()
+    texts = texts_of(shared_channel.draw(data, "en", PALETTES["light"]))
     assert len(data.unread) == 2
     for uid in data.unread:
         assert data.unread[uid] == 1 and data.is_set[uid]
@@ -41,32 +34,33 @@ def test_replies_on_the_shared_channel_are_filed_then_wake_then_are_taken(figure
         assert {f'{uid} "{text}"' for uid, text in arrival.texts.items()} <= set(texts)
 
 
-def test_the_shared_channel_follows_its_scene(figure: Any, script: ModuleType) -> None:
-    module, _, _ = figure("shared_channel")
-    steps = module.played(module.recording_of(5, "interleaved"))
+def test_the_shared_channel_follows_its_scene() -> None:
+    steps = played(recording_of(5, "interleaved"))
     for step in steps:
         if (step.source, step.target) == ("detokenizer", "api"):
             step.content = [reply | {"incremental_output": "otherwise"} for reply in step.content]
-    drawing = module.draw(module.channel(steps), "en", script.PALETTES["light"])
+    drawing = shared_channel.draw(shared_channel.channel(steps), "en", PALETTES["light"])
     assert drawing.count("otherwise") > 2
 
 
-def test_both_time_lines_have_the_same_end_text_and_passes(figure: Any) -> None:
-    module, data, texts = figure("timelines")
+def test_both_time_lines_have_the_same_end_text_and_passes() -> None:
+    data = timelines.observed()
+    texts = texts_of(timelines.draw(data, "en", PALETTES["light"]))
     assert "".join(text for _, text in data.pieces) == data.answer
     assert data.stream_end == data.answered
     first, whole = data.until_text
     assert 0 < first < whole / 5
     assert all(end <= begin for (_, end), (begin, _) in zip(data.passes, data.passes[1:], strict=False))
-    usage = module.played(module.recording_of(5, "normal-end"))[-5].content[0]["usage"]
+    usage = played(recording_of(5, "normal-end"))[-5].content[0]["usage"]
     assert len(data.passes) == usage["completion_tokens"]
     assert f"{len(data.passes)} forward passes, the same for both" in texts
     shown = [text for text in texts if text in {piece.strip() for _, piece in data.pieces}]
     assert shown == [piece.strip() for _, piece in data.pieces]
 
 
-def test_a_cancel_passes_all_layers_and_each_lets_go_in_turn(figure: Any) -> None:
-    _, data, texts = figure("cancel_path")
+def test_a_cancel_passes_all_layers_and_each_lets_go_in_turn() -> None:
+    data = cancel_path.observed()
+    texts = texts_of(cancel_path.draw(data, "en", PALETTES["light"]))
     cancel = [step for step in data.steps if step.t_us >= data.left_us]
     assert [(step.source, step.target, step.title) for step in cancel] == [
         ("client", "api", "left"),
@@ -85,15 +79,16 @@ def test_a_cancel_passes_all_layers_and_each_lets_go_in_turn(figure: Any) -> Non
     assert any(f"{len(data.reference.passes) - 1} passes for nobody" in text for text in texts)
 
 
-def test_two_ways_of_sampling_give_what_the_scores_say(figure: Any) -> None:
-    module, data, texts = figure("sampling")
-    assert module.SCORES[data.greedy] == max(module.SCORES)
+def test_two_ways_of_sampling_give_what_the_scores_say() -> None:
+    data = sampling.observed()
+    texts = texts_of(sampling.draw(data, "en", PALETTES["light"]))
+    assert sampling.SCORES[data.greedy] == max(sampling.SCORES)
     assert sum(data.probabilities) == pytest.approx(1)
     below = sum(data.probabilities[: data.drawn])
     assert below <= data.draw < below + data.probabilities[data.drawn]
     assert data.drawn != data.greedy
-    assert sum(data.counts) == module.DRAWS
+    assert sum(data.counts) == sampling.DRAWS
     for count, share in zip(data.counts, data.probabilities, strict=True):
-        assert abs(count - share * module.DRAWS) < 4 * sqrt(module.DRAWS * share * (1 - share))
+        assert abs(count - share * sampling.DRAWS) < 4 * sqrt(sampling.DRAWS * share * (1 - share))
     assert texts[-2:] == [f"token {data.greedy}", f"token {data.drawn}"]
     assert {f"{probability:.3f}" for probability in data.probabilities} <= set(texts)
