@@ -7,7 +7,8 @@
 
 A room of the package has its catalogue, ``minisgl_tutor/language/catalogues/zh/ROOM.po``. What is new in it
 has an empty translation: write it, and run this again. Sentences are found where ``Sentence("...")`` and
-``counted("...", "...")`` are written. The catalogue ``help`` has what ``--help`` of the commands shows.
+``counted("...", "...")`` are written. The catalogue ``help`` has what ``--help`` of the commands shows,
+``gaps`` also what the file of each says of it, ``scenes`` the titles of the recordings that come along.
 """
 
 from __future__ import annotations
@@ -28,6 +29,9 @@ from typer.main import get_command
 
 from minisgl_tutor.cli.main import app
 from minisgl_tutor.cli.speaking import help_texts
+from minisgl_tutor.gaps import GAPS
+from minisgl_tutor.recording import read_recording
+from minisgl_tutor.trace.scenes import chapters, scene_of_gap, scenes_of
 
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "minisgl_tutor"
@@ -74,7 +78,19 @@ def sentences() -> dict[str, Catalog]:
     found["help"] = Catalog()
     for help_text in help_texts(command, typer.Context(command)):
         found["help"].add(help_text)
+    for gap in GAPS:
+        for paragraph in gap.explanation.values.values():
+            found["gaps"].add(paragraph.text, locations=[(gap.code, 1)])
+    found["scenes"] = Catalog()
+    for path in scene_paths():
+        found["scenes"].add(read_recording(path).header.title, locations=[(path.name, 1)])
     return found
+
+
+def scene_paths() -> list[Path]:
+    """The recordings that a chapter plays, and those that show a gap."""
+    of_chapters = [scene.path for chapter in chapters() for scene in scenes_of(chapter)]
+    return list(dict.fromkeys([*of_chapters, *(scene_of_gap(gap.name) for gap in GAPS)]))
 
 
 def extracted(file: Path) -> Iterator[tuple[str | tuple[str, ...], int]]:

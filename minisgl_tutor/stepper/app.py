@@ -14,7 +14,7 @@ from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, VerticalScroll
 from textual.widgets import Static
 
-from ..language import Sentence, Tongue, counted, sentence_of
+from ..language import Sentence, Tongue, counted, joined, sentence_of
 from ..recording import Recording
 from ..trace.clock import VirtualTimeError
 from ..trace.fork import CannotFork
@@ -34,7 +34,7 @@ Save = Callable[[str, Recording], Path]
 """Writes a fork of the scene of that name to a new file. Raises OSError."""
 
 GAPS = Sentence("switch a gap on or off, for the whole run ...")
-NO_NEWS = Sentence("")
+NO_NEWS = joined("", ())
 
 
 class StepApp(App[None]):

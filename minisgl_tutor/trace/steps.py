@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from ..language import Sentence
+from ..language import Sentence, joined
 from ..resources import PACKAGE_DIR
 
 Held = dict[str, dict[int, dict[str, int]]]
@@ -24,7 +24,7 @@ Kind = Literal["client", "message", "call", "gap", "fork"]
 in the same process; ``gap``: the auditor found something left behind; ``fork``: from here on the run goes on
 otherwise than it was recorded."""
 
-NO_NOTE = Sentence("")
+NO_NOTE = joined("", ())
 
 _HIDDEN = tuple(str(PACKAGE_DIR / room) for room in ("links", "trace", "cli", "__main__"))
 

@@ -12,7 +12,17 @@ from ..trace.steps import Location, Step
 from .changes import changes
 from .cursor import Cursor
 from .source import Sources
-from .terminal import amount_of, finding, gap_name, heading, messages, taken_in_late, time_of, visible
+from .terminal import (
+    NOTHING,
+    amount_of,
+    finding,
+    gap_name,
+    heading,
+    messages,
+    taken_in_late,
+    time_of,
+    visible,
+)
 
 NUMBER_WIDTH = 6
 """Of a line's mark and number, in front of it."""
@@ -47,8 +57,10 @@ def code_pane(step: Step, depth: int, rows: int, width: int, sources: Sources, s
         return Text("" if step.kind in ("gap", "fork") else say(outside))
     depth %= len(where)
     location = where[depth]
-    called = f"  ({say(Sentence('caller {depth}', depth=depth))})" if depth else ""
-    head = [Text(f"{location.file}:{location.line}{called}", style="bold"), Text(location.function)]
+    place = Text(f"{location.file}:{location.line}", style="bold")
+    if depth:
+        place.append(say(Sentence("  (caller {depth})", depth=depth)))
+    head = [place, Text(location.function)]
     around = sources.around(location, max(1, rows // 2))
     shown = {number: list(_code_line(number, line, location, width)) for number, line in around}
     return Text("\n").join([*head, *_rows_around(shown, location.line, rows - len(head))])
@@ -83,7 +95,7 @@ def state_pane(step: Step, say: Tongue) -> Text:
     """What the step changed (``+`` new, ``-`` gone, ``~`` another amount), then what is held after it."""
     changed = list(_changed(step, say))
     lines = [Text(say(Sentence("changed by this step")), style="bold")]
-    lines += changed or [Text(f"  {say(Sentence('nothing'))}")]
+    lines += changed or [Text(f"  {say(NOTHING)}")]
     lines.append(Text(say(Sentence("held after it")), style="bold"))
     lines += _held(step, say)
     return Text("\n").join(lines)
@@ -139,7 +151,7 @@ def _held(step: Step, say: Tongue) -> Iterator[Text]:
     changed = {(change.component, change.uid) for change in changes(step.before, step.after)}
     for component, held in sorted(step.after.items()):
         if not held:
-            yield Text(f"  {component}: {say(Sentence('nothing'))}")
+            yield Text(f"  {component}: {say(NOTHING)}")
         for uid, parts in sorted(held.items()):
             amounts = ", ".join(f"{what} {say(amount_of(what, amount))}" for what, amount in parts.items())
             yield Text(f"{'~' if (component, uid) in changed else ' '} {component} {uid}: {amounts}")

@@ -32,10 +32,10 @@ LEGEND = Sentence(
     "describe it."
 )
 
-SET, CLEAR, EMPTY = Sentence("set"), Sentence("clear"), Sentence("[]")
+SET, CLEAR, EMPTY, NOTHING = Sentence("set"), Sentence("clear"), Sentence("[]"), Sentence("nothing")
 
-END_OF_A_PART = re.compile(r"[,:{}](?=\S)|(?<=[^\s\"])\s")
-"""Behind which a line of JSON may end: a mark, or a space that is not the first of a text."""
+END_OF_A_PART = re.compile(r"[,:{](?=\S)|(?<=[^\s\"])\s")
+"""What a line of JSON may end with: a mark behind which more comes, or a space that does not begin a text."""
 
 ALL_IS_WELL = Sentence("Every request ended, and nobody holds anything for one that did.")
 
@@ -159,7 +159,7 @@ def heading(step: Step, say: Tongue) -> Text:
     if step.uids:
         text = Text(f"uid={step.uids[0]} ", style=_colour(step.uids[0]))
     else:
-        text = Text(f"{say(Sentence('request {rid}', rid=content['request']))} ")
+        text = Text(say(Sentence("request {rid}", rid=content["request"])) + " ")
     match step.title:
         case "request":
             text.append(visible(content["line"]))
@@ -202,7 +202,7 @@ def _parts(text: str, width: int) -> Iterator[str]:
     """Lines of at most ``width`` cells, cut behind a mark of JSON, or a word, if one is near the end."""
     while len(lines := chop_cells(text, width)) > 1:
         whole = len(lines[0])
-        ends = [found.end() for found in END_OF_A_PART.finditer(text, 0, whole)]
+        ends = [found.end() for found in END_OF_A_PART.finditer(text, 0, whole + 1) if found.end() <= whole]
         cut = ends[-1] if ends and ends[-1] > whole // 2 else whole
         yield text[:cut]
         text = text[cut:]
@@ -229,7 +229,7 @@ def _front(held: Held, say: Tongue) -> Text:
 def _component(name: str, held: Held, say: Tongue) -> Text:
     parts = held.get(name, {})
     kept = "; ".join(f"{uid}: {_amounts(what)}" for uid, what in parts.items())
-    what = Sentence("{name} holds {kept}", name=name, kept=kept or Sentence("nothing"))
+    what = Sentence("{name} holds {kept}", name=name, kept=kept or NOTHING)
     return Text(say(what), style="blue")
 
 
