@@ -34,8 +34,8 @@ from minisgl_tutor.trace.scenes import SceneNotFound, scenes_of
 from minisgl_tutor.views.terminal import print_step
 
 ROOT = Path(__file__).resolve().parent.parent
-WIDTH = 78
-"""What `read` has for a block on a terminal of 80 columns."""
+WIDTH = 80
+"""Columns of a terminal, as `trace` has there and as `read` has for a block."""
 MARKER = re.compile(r"^<!-- (code|trace): (.+?) -->\n(?:```.*?^```\n)?", re.MULTILINE | re.DOTALL)
 TRACE = re.compile(r"chapter (\d+) scene (\S+) steps ([\d,-]+)(?: gaps (\S+))?")
 LINE_NUMBER = re.compile(r"(\.py):\d+")
