@@ -25,6 +25,7 @@ from hashlib import blake2b
 
 import numpy as np
 
+from ..language import Sentence
 from .base import EngineError, EngineInfo, ForwardBatch, Logprobs
 
 _UNMAPPED = -1
@@ -170,7 +171,13 @@ class HashingEngine:
         positions = np.arange(length)
         pages = self._page_table[slot, positions // self._info.page_size]
         if (pages == _UNMAPPED).any():
-            raise EngineError(f"slot {slot} has {length} positions, but not a page for each of them")
+            raise EngineError(
+                Sentence(
+                    "slot {slot} has {length} positions, but not a page for each of them",
+                    slot=slot,
+                    length=length,
+                )
+            )
         return np.asarray(pages * self._info.page_size + positions % self._info.page_size)
 
     def _next_token(self, kv: np.ndarray, changes: bytes = b"") -> int:

@@ -93,6 +93,17 @@ def first(drill: Drill[Any, Any, Any], found: list[Wrong]) -> Wrong:
     return min(found, key=order)
 
 
+def sentence(kind: str, found: Found, file: Path, tell: Teller) -> str:
+    """What is ``expected``, or what was ``seen``, of a fault that was found in the reader's file."""
+    values = dict(found.values)
+    values["place"] = _place(file.name, values.get("line", 0), values.get("function", ""))
+    for name, value in values.items():
+        if isinstance(value, list):
+            values[name] = tell("comma").join(map(str, value))
+    how = f"{kind} {found.fault} {values.get('what', '')}"
+    return tell(how if tell.knows(how) else f"{kind} {found.fault}", **values)
+
+
 class _Checking:
     def __init__(
         self,
@@ -173,8 +184,8 @@ class _Checking:
         failure = Failure(
             check=told.check,
             fault=told.found.fault,
-            expected=self._sentence("expected", told.found),
-            seen=self._sentence("seen", told.found),
+            expected=sentence("expected", told.found, self._file, self._tell),
+            seen=sentence("seen", told.found, self._file, self._tell),
             case=self._drill.in_words(told.case, self._tell),
             look=look,
         )
@@ -197,16 +208,6 @@ class _Checking:
             else:
                 return found
         return found
-
-    def _sentence(self, kind: str, found: Found) -> str:
-        values = dict(found.values)
-        line, function = values.get("line", 0), values.get("function", "")
-        values["place"] = _place(self._file.name, line, function)
-        for name, value in values.items():
-            if isinstance(value, list):
-                values[name] = ", ".join(map(str, value))
-        how = f"{kind} {found.fault} {values.get('what', '')}"
-        return self._tell(how if self._tell.knows(how) else f"{kind} {found.fault}", **values)
 
     def _stopped(self, stop: ReaderStopped) -> Verdict:
         case = self._played[stop.number - 1] if stop.number else None

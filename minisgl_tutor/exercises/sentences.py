@@ -86,8 +86,9 @@ GENERAL: Mapping[str, Sentence] = {
     "own process": Sentence("the detokenizer is a process of its own (tokenizers: {count})"),
     "expected wrong-answer": Sentence("the client of {request} gets: {due}"),
     "seen wrong-answer": Sentence("it got: {got}"),
-    # -- between two sentences
+    # -- between two of several
     "sentence end": Sentence(". "),
+    "comma": Sentence(", "),
 }
 """The sentences of all exercises. Each has the values of the one who says it."""
 

@@ -115,7 +115,7 @@ class Report:
     def failed(self, first: Failure, others: list[str], complete: bool, seed: int, printed: str) -> Verdict:
         """``complete``: every case was played."""
         rows = [
-            (CHECK, f"{first.check}: {self._tell(f'check {first.check}')}"),
+            (CHECK, self._say(self._check(first.check))),
             (EXPECTED, first.expected),
             (SEEN, first.seen),
             (SCHEDULE, first.case),
@@ -125,7 +125,9 @@ class Report:
         if not complete:
             lines.append(self._say(Sentence("The rest was not tried.")))
         elif others:
-            lines.append(self._say(Sentence("Also failing: {names}.", names=", ".join(others))))
+            lines.append(
+                self._say(Sentence("Also failing: {names}.", names=self._tell("comma").join(others)))
+            )
         elif len(self._checks) > 1:
             only = counted(
                 "The other check passes.", "The other {count} checks pass.", count=len(self._checks) - 1
@@ -147,6 +149,9 @@ class Report:
         lines = [*self._failing(rows), *self._printed(printed)]
         loads = Tried("loads", due, False, text)
         return Verdict(Exit.NOT_YET, tuple(lines), (loads, *self._tried({}, None)), kind, printed)
+
+    def _check(self, name: str) -> Sentence:
+        return Sentence("{check}: {text}", check=name, text=self._tell(f"check {name}"))
 
     def _tried(self, failed: dict[str, str], others: bool | None) -> tuple[Tried, ...]:
         order = [*failed, *(name for name in self._checks if name not in failed)]

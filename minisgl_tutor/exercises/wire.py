@@ -50,18 +50,20 @@ class Said(msgspec.Struct, frozen=True):
 
     text: str = ""
     values: dict[str, str | int | float | Said] = {}
+    more: str = ""
 
     @classmethod
     def of(cls, sentence: Sentence) -> Said:
         """Values that are neither numbers nor sentences are taken as text."""
-        return cls(sentence.text, {name: _crossing(value) for name, value in sentence.values.items()})
+        values = {name: _crossing(value) for name, value in sentence.values.items()}
+        return cls(sentence.text, values, sentence.more)
 
     def sentence(self) -> Sentence:
         values: dict[str, Any] = {
             name: value.sentence() if isinstance(value, Said) else value
             for name, value in self.values.items()
         }
-        return Sentence(self.text, **values)
+        return Sentence(self.text, more=self.more, **values)
 
 
 def _crossing(value: object) -> str | int | float | Said:

@@ -16,6 +16,7 @@ import msgspec
 
 from ...engine.base import EngineError, EngineInfo, ForwardBatch, ForwardOutput
 from ...engine.hashing import HashingEngine
+from ...language import Sentence, sentence_of
 from ...links import MemoryChannel, MemoryPull, MemoryPush
 from ...message import (
     AbortBackendMsg,
@@ -30,6 +31,7 @@ from ...scheduler.integrity import check_integrity
 from ...scheduler.prefix import IntegrityError
 from ...scheduler.scheduler import Scheduler
 from ...server.config import SchedulerConfig
+from ..wire import Said
 from .stage import StageSeen
 
 VOCABULARY = 50_000
@@ -167,8 +169,8 @@ class Seen(msgspec.Struct):
     quiet: bool = False
     room: int = 0
     kept: list[int] = []
-    books: str = ""
-    engine: str = ""
+    books: Said | None = None
+    engine: Said | None = None
     stage: StageSeen | None = None
 
     def replies_of(self, uid: int) -> list[tuple[int, Reply]]:
@@ -239,7 +241,7 @@ def play(cls: type[Scheduler], job: Job, log: Log) -> Seen:
         try:
             scheduler.round()
         except EngineError as error:
-            seen.engine = str(error)
+            seen.engine = Said.of(sentence_of(error))
             return seen
         seen.rounds.append(_behind(scheduler, replies))
     _at_the_end(scheduler, seen)
@@ -262,7 +264,7 @@ def _at_the_end(scheduler: Scheduler, seen: Seen) -> None:
     try:
         check_integrity(scheduler)
     except (IntegrityError, LookupError, TypeError, ValueError) as error:
-        seen.books = str(error) or type(error).__name__
+        seen.books = Said.of(sentence_of(error) or Sentence(type(error).__name__))
 
 
 def _message(each: Ask | Abort) -> UserMsg | AbortBackendMsg:

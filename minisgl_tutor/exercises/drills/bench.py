@@ -15,6 +15,7 @@ from typing import Any
 
 from starlette.requests import Request
 
+from ...language import Sentence
 from ...links import MemoryAsyncPull, MemoryChannel
 from ...message import AbortMsg, BatchFrontendMsg, ErrorReply, Message, SamplingParams, UserReply
 from ...server.frontend import FrontendManager
@@ -81,7 +82,7 @@ class Client:
         async with aclosing(frontend.stream_with_cancellation(events_, self._request(), self.uid)) as chunks:
             async for chunk in chunks:
                 if self._fails:
-                    raise OSError("the client's connection is gone")
+                    raise OSError(Sentence("the client's connection is gone"))
                 self._chunks.append(chunk)
 
     async def _collect(self) -> None:
@@ -154,7 +155,7 @@ class Bench:
     def put_nowait(self, msg: Message) -> None:
         if self._unsent:
             self._unsent = False
-            raise ConnectionError("the link to the tokenizer is down")
+            raise ConnectionError(Sentence("the link to the tokenizer is down"))
         if isinstance(msg, AbortMsg):
             self.aborts.append(msg.uid)
 

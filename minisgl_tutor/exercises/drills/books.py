@@ -152,7 +152,7 @@ Fault = tuple[str, int, int, dict[str, Any]]
 def _faults(plan: Plan, seen: Seen, own: Seen) -> Iterator[Fault]:
     last = len(seen.rounds) - 1
     if seen.engine:
-        yield ENGINE_FAILS, -1, last + 1, {"text": seen.engine, "round": last + 2}
+        yield ENGINE_FAILS, -1, last + 1, {"text": seen.engine.sentence(), "round": last + 2}
         return
     for ask in plan.asks:
         yield from _of_one(plan, ask, seen, own)
@@ -171,7 +171,7 @@ def _faults(plan: Plan, seen: Seen, own: Seen) -> Iterator[Fault]:
     if seen.kept:
         yield KEPT, seen.kept[0], last, {"request": name_of(seen.kept[0])}
     if seen.books:
-        yield BOOKS, -1, last, {"text": seen.books}
+        yield BOOKS, -1, last, {"text": seen.books.sentence()}
 
 
 def _of_one(plan: Plan, ask: Ask, seen: Seen, own: Seen) -> Iterator[Fault]:

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from ...scheduler.scheduler import Scheduler
 from ..drill import Found
 from ..reader_file import the_class
-from .scene import Client, Scene, told
+from .scene import MALFORMED, Client, Scene, told
 from .scene_drill import WRONG_ANSWER, Case, SceneDrill, other_answer
 from .stage import FAILS, LAST_US, LEFT_BEHIND, MADE_FOR_NOBODY, UNANSWERED, StageSeen, left_behind, name_of
 
@@ -103,7 +103,7 @@ class LongPromptDrill(SceneDrill):
         if seen.failed:
             return
         if seen.books:
-            yield Found(BOOKS, {"text": seen.books}, 0, LAST_US)
+            yield Found(BOOKS, {"text": seen.books.sentence()}, 0, LAST_US)
         own = self.maker.own(case.scene)
         for index, client in enumerate(case.scene.clients):
             if client.leaves_ms is not None or seen.clients[index].end == "waiting":
@@ -132,7 +132,7 @@ def _refused(index: int, seen: StageSeen, own: StageSeen) -> Iterator[Found]:
         yield Found(LOOKS_FINE, {**name, "got": said.in_short(status)}, index, client.end_us)
     elif not 400 <= status < 500:
         yield Found(STATUS, {**name, "status": status}, index, client.end_us)
-    elif not said.error.strip() or said.error == "malformed":
+    elif not said.error.strip() or said.error == str(MALFORMED):
         yield Found(NO_MESSAGE, name, index, client.end_us)
     ends = [each for each in seen.messages if each.client == index and each.target == "api"]
     if len(ends) > 1:

@@ -9,6 +9,7 @@ from typing import Any
 
 import msgspec
 
+from ...language import Sentence
 from ...trace.clock import VirtualTimeLoop
 
 API, TOKENIZER, SCHEDULER, DETOKENIZER = NAMES = "api", "tokenizer", "scheduler", "detokenizer"
@@ -46,9 +47,12 @@ class Computer:
             if tuple(ids[: len(prompt)]) == prompt:
                 done = ids[len(prompt) :]
                 if done != answer[: len(done)] or len(done) >= len(answer):
-                    raise ValueError(f"the model has nothing to add to {decode(ids)!r}"[:120])
+                    text = repr(decode(ids))[:80]
+                    raise ValueError(Sentence("the model has nothing to add to {text}", text=text))
                 return answer[len(done)]
-        raise ValueError("these are not the tokens of a prompt: the model takes prompt and answer so far")
+        raise ValueError(
+            Sentence("these are not the tokens of a prompt: the model takes prompt and answer so far")
+        )
 
 
 class Process:
@@ -72,7 +76,7 @@ class Process:
     def step(self, batch: Mapping[int, list[int]]) -> dict[int, int]:
         """One step of the model: for each uid its next token, from those of its prompt and answer so far."""
         if not batch:
-            raise ValueError("a step needs a request at least")
+            raise ValueError(Sentence("a step needs a request at least"))
         tokens = {uid: self._computer.next_token(list(ids)) for uid, ids in batch.items()}
         done_us = self._compute(STEP, self._computer.step_us)
         for uid in tokens:
@@ -98,13 +102,16 @@ class Process:
     def send(self, to: str, message: Any) -> None:
         """Puts a message into the inbox of a process: plain values, as they cross as bytes."""
         if to not in NAMES:
-            raise ValueError(f"there is no process {to!r}; there are {', '.join(NAMES)}")
+            names = ", ".join(NAMES)
+            raise ValueError(
+                Sentence("there is no process {name!r}; there are {names}", name=to, names=names)
+            )
         copy = msgspec.msgpack.decode(msgspec.msgpack.encode(message))
         uid = None
         if to == API:
             uid = copy.get("uid") if isinstance(copy, dict) else None
             if not isinstance(uid, int):
-                raise ValueError("a message to the api is a dictionary with the uid of its request")
+                raise ValueError(Sentence("a message to the api is a dictionary with the uid of its request"))
         self._computer.sent.append((to, copy))
         put: Callable[[Any], None] = self._computer.processes[to]._inboxes[uid].put_nowait
         _loop().call_at(max(self._busy_until_us, _loop().now_us()) / 1e6, put, copy)
@@ -127,7 +134,7 @@ class Process:
 
     def _check(self, uid: int | None) -> None:
         if (self.name == API) is (uid is None):
-            raise ValueError("the api receives with a uid, and every other process without")
+            raise ValueError(Sentence("the api receives with a uid, and every other process without"))
 
     async def _until_idle(self) -> None:
         while (left_us := self._busy_until_us - _loop().now_us()) > 0:

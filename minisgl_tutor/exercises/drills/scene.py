@@ -9,6 +9,7 @@ from typing import Any
 
 import msgspec
 
+from ...language import Sentence
 from ...message import SamplingParams, TokenizeMsg
 from ...recording import (
     VERSION,
@@ -178,6 +179,9 @@ def _asks(rid: int, client: Client) -> list[Line]:
     return lines
 
 
+MALFORMED = Sentence("malformed")
+
+
 class Told(msgspec.Struct, frozen=True):
     """What a body says, however it is cut: its text, its finish reasons, what it says of an error, and
     whether it came to its own end.
@@ -188,15 +192,18 @@ class Told(msgspec.Struct, frozen=True):
     error: str = ""
     ended: bool = False
 
-    def in_short(self, status: int | None) -> str:
+    def in_short(self, status: int | None) -> Sentence:
         """For a report."""
         shown = repr(self.text) if len(self.text) <= 60 else f"{self.text[:28]!r}...{self.text[-28:]!r}"
-        words = [f"status {status}", shown, *self.reasons, self.error]
-        return ", ".join(word for word in words if word)
+        parts = ", ".join([shown, *self.reasons])
+        if not self.error:
+            return Sentence("status {status}, {parts}", status=status, parts=parts)
+        error = MALFORMED if self.error == str(MALFORMED) else self.error
+        return Sentence("status {status}, {parts}, {error}", status=status, parts=parts, error=error)
 
 
 def told(body: bytes) -> Told:
-    """An answer of this server, streamed or not; one that is none has the error ``malformed``."""
+    """An answer of this server, streamed or not; one that is none has the error ``MALFORMED``."""
     try:
         if body.startswith(b"data: "):
             events = [event.removeprefix("data: ") for event in body.decode().split("\n\n")]
@@ -204,7 +211,7 @@ def told(body: bytes) -> Told:
             return _told(bodies, "delta", ended="[DONE]" in events)
         return _told([json.loads(body)] if body else [], "message", ended=bool(body))
     except (ValueError, KeyError, TypeError, IndexError, AttributeError):
-        return Told(error="malformed")
+        return Told(error=str(MALFORMED))
 
 
 def _told(bodies: list[dict[str, Any]], name: str, ended: bool) -> Told:

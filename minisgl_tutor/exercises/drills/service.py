@@ -13,6 +13,7 @@ from typing import Any
 import h11
 import msgspec
 
+from ...language import Sentence
 from ..drill import RAISED, Drill, Found, Reader, Say, in_virtual_time
 from ..reader_file import the_function
 from ..wire import Raised
@@ -109,7 +110,9 @@ class Model:
 
     def generate(self, prompt: str) -> str:
         if not isinstance(prompt, str):
-            raise TypeError(f"the prompt is a text, and this is none: {prompt!r}"[:80])
+            raise TypeError(
+                Sentence("the prompt is a text, and this is none: {none}", none=repr(prompt)[:40])
+            )
         return answer_to(prompt, self._tag)
 
 

@@ -11,10 +11,9 @@ from ...tokenizer.tokenizer import Tokenizer
 from ...trace.play import Player
 from ...trace.steps import Step
 from ..drill import Found, in_virtual_time
+from ..wire import Said
 
 FAILS, UNANSWERED, MADE_FOR_NOBODY, LEFT_BEHIND = "fails", "unanswered", "made-for-nobody", "left-behind"
-
-BOOKS_NOTE = "the books do not add up: "
 
 LAST_US = 1 << 50
 """Behind all that happens."""
@@ -66,8 +65,8 @@ class StageSeen(msgspec.Struct):
     messages: list[MessageSeen] = []
     forwards: list[tuple[int, list[int]]] = []
     held: list[tuple[str, int]] = []
-    failed: str = ""
-    books: str = ""
+    failed: Said | None = None
+    books: Said | None = None
 
 
 def on_stage(recording: Recording, tokenizer: Tokenizer, classes: Sequence[type]) -> StageSeen:
@@ -90,10 +89,10 @@ def on_stage(recording: Recording, tokenizer: Tokenizer, classes: Sequence[type]
             seen.messages += [_message(step, each, client_of) for each in step.content]
         elif step.title == "forward_batch":
             seen.forwards.append((step.t_us, [client_of.get(uid, -1) for uid in step.uids]))
-        elif step.kind == "gap" and str(step.note).startswith("the scheduler fails"):
-            seen.failed = str(step.note)
-        elif step.kind == "gap" and str(step.note).startswith(BOOKS_NOTE):
-            seen.books = seen.books or str(step.note).removeprefix(BOOKS_NOTE)
+        elif step.kind == "gap" and step.note.text.startswith("the scheduler fails"):
+            seen.failed = Said.of(step.note)
+        elif step.kind == "gap" and step.note.text.startswith("the books do not add up"):
+            seen.books = seen.books or Said.of(step.note.values["problem"])
     parts = sorted(result.held.items())
     seen.held = [(name, client_of.get(uid, -1)) for name, held in parts for uid in sorted(held)]
     return seen
@@ -107,7 +106,7 @@ def name_of(client: int) -> str:
 def left_behind(seen: StageSeen) -> Iterator[Found]:
     """What goes wrong with clients that leave: nothing may be computed for them, or kept."""
     if seen.failed:
-        yield Found(FAILS, {"text": seen.failed})
+        yield Found(FAILS, {"text": seen.failed.sentence()})
         return
     for index, client in enumerate(seen.clients):
         name = {"request": name_of(index)}

@@ -63,7 +63,7 @@ class Scenes(SceneDrill):
 
     def judge(self, case: Case, seen: StageSeen) -> Iterator[Found]:
         if seen.failed:
-            yield Found(FAILS, {"text": seen.failed})
+            yield Found(FAILS, {"text": seen.failed.sentence()})
             return
         own = self.maker.own(case.scene)
         for index, client in enumerate(case.scene.clients):

@@ -13,6 +13,7 @@ from ....server.api_server import create_app
 from ....server.frontend import FrontendManager
 from ....trace.asgi import AsgiClient, ClientEvent, Exchange, Reader
 from ....trace.tracer import FRONT
+from ...wire import Said
 from .observation import DeskClient, DeskJob
 from .witness import Witness
 
@@ -30,7 +31,7 @@ class Desk:
 
     def __init__(self, job: DeskJob, cls: type[FrontendManager], witness: Witness) -> None:
         self.kept: list[list[str]] = [[] for _ in job.clients]
-        self.elsewhere: list[list[str]] = [[] for _ in job.clients]
+        self.elsewhere: list[list[Said]] = [[] for _ in job.clients]
         witness.injected |= {LINK_IS_DOWN, UNENCODABLE}
         self._job = job
         self._cls = cls

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from enum import StrEnum
 from typing import Any
 
+from ....language import Sentence, joined
 from ...drill import BLOCKS, NEVER_ENDS, POLLS, RAISED, STUCK, THREAD, Found, general_fault
 from .answers import latest_us, says, text_of
 from .observation import Observation, Seen
@@ -24,6 +25,13 @@ PROMPT_US = 5_000
 
 HELPERS = 2
 """Tasks that may live on: the listener, and one more if the design has one."""
+
+_ENDS = {
+    "completed": Sentence("completed"),
+    "truncated": Sentence("truncated"),
+    "left": Sentence("the client has left"),
+    "waiting": Sentence("not over"),
+}
 
 _GONE = ("CancelledError", "ClientDisconnected", "OSError", "ConnectionResetError", "BrokenPipeError")
 
@@ -141,7 +149,8 @@ def _faults(index: int, schedule: Schedule, whole: Observation, observation: Obs
     elif observation.kept[index]:
         yield COMES_BACK, observation.arrivals[index][-1], {"where": observation.kept[index]}
     if observation.elsewhere[index]:
-        yield LEFT_ELSEWHERE, seen.end_us, {"text": "; ".join(observation.elsewhere[index])}
+        notes = joined("; ", [note.sentence() for note in observation.elsewhere[index]])
+        yield LEFT_ELSEWHERE, seen.end_us, {"text": notes}
 
 
 def _of_all(observation: Observation) -> Iterator[Fault]:
@@ -195,14 +204,19 @@ def _texts(seen: Seen, reference: Seen) -> dict[str, Any]:
     return {"got": _shown(seen, same), "due": _shown(reference, same)}
 
 
-def _shown(seen: Seen, same: int) -> str:
+def _shown(seen: Seen, same: int) -> Sentence:
     """The status and the body from shortly before its first difference on."""
     if seen.status is None:
-        return "no status"
+        return Sentence("no status")
     begin = max(0, same - 40)
     text = seen.body[begin : same + 40].decode(errors="replace")
     dots = ("..." if begin else "", "..." if same + 40 < len(seen.body) else "")
-    return f"status {seen.status}, {dots[0]}{text!r}{dots[1]}, {seen.end}"
+    return Sentence(
+        "status {status}, {text}, {end}",
+        status=seen.status,
+        text=f"{dots[0]}{text!r}{dots[1]}",
+        end=_ENDS[seen.end],
+    )
 
 
 def _aborts(

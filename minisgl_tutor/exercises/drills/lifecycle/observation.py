@@ -6,7 +6,7 @@ import msgspec
 
 from ....message import ErrorReply, UserReply
 from ....recording import Recording
-from ...wire import Raised
+from ...wire import Raised, Said
 
 # -- jobs
 
@@ -90,7 +90,7 @@ class Observation(msgspec.Struct):
     arrivals: list[list[int]]
     aborts: list[tuple[int, int]]
     kept: list[list[str]]
-    elsewhere: list[list[str]]
+    elsewhere: list[list[Said]]
     waiting: list[str]
     background: list[Raised]
     stopped: Raised | None

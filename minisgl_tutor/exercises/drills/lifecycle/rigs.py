@@ -11,14 +11,16 @@ from pathlib import Path
 from types import ModuleType
 from typing import Protocol
 
+from ....language import Sentence
 from ....recording import RequestLine
 from ....server.frontend import FrontendManager
 from ....tokenizer.tokenizer import Tokenizer
+from ....trace.auditor import Finding
 from ....trace.play import Player
 from ....trace.steps import Step
 from ....trace.tracer import FRONT
 from ...drill import in_virtual_time
-from ...wire import Raised
+from ...wire import Raised, Said
 from .desk import Desk
 from .observation import Job, Observation, StageJob
 from .witness import Witness
@@ -28,7 +30,7 @@ class Place(Protocol):
     """``kept`` and ``elsewhere``: by client, what the front end and others kept of it when all was quiet."""
 
     kept: list[list[str]]
-    elsewhere: list[list[str]]
+    elsewhere: list[list[Said]]
 
     async def main(self) -> None: ...
 
@@ -83,6 +85,10 @@ def _run(place: Place, witness: Witness) -> Raised | None:
     return None
 
 
+def _told(finding: Finding) -> Said:
+    return Said.of(Sentence("{component}: {note}", component=finding.component, note=finding.note))
+
+
 class Staged:
     """A recording on the stage, with the class in the place of ``FrontendManager``."""
 
@@ -91,7 +97,7 @@ class Staged:
     ) -> None:
         clients = sum(isinstance(line, RequestLine) for line in job.recording.lines)
         self.kept: list[list[str]] = [[] for _ in range(clients)]
-        self.elsewhere: list[list[str]] = [[] for _ in range(clients)]
+        self.elsewhere: list[list[Said]] = [[] for _ in range(clients)]
         self._witness = witness
         self._player = Player(job.recording, tokenizer, (), (cls,), job.spec, self._on_step)
         self._play = self._player.result
@@ -104,7 +110,7 @@ class Staged:
         clients = self._clients()
         for finding in self._play.findings:
             if finding.component != FRONT:
-                self.elsewhere[clients[finding.uid]].append(f"{finding.component}: {finding.note}")
+                self.elsewhere[clients[finding.uid]].append(_told(finding))
         self._witness.finish()
 
     def _on_step(self, step: Step) -> None:
