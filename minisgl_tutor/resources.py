@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from .language import Sentence
+
 PACKAGE_DIR = Path(__file__).resolve().parent
 
 
 class IncompleteInstallation(FileNotFoundError):
-    """Something that comes with the package is not there. The message names it and says what to do."""
+    """Something that comes with the package is not there. Its ``Sentence`` names it and says what to do."""
 
-    def __init__(self, missing: Path | str) -> None:
-        super().__init__(f"{missing} is missing from this installation; install minisgl-tutor again")
+    def __init__(self, missing: Path | Sentence) -> None:
+        super().__init__(
+            Sentence("{missing} is missing from this installation; install minisgl-tutor again", missing=missing)
+        )
 
 
 def shipped(path: Path) -> Path:
@@ -39,4 +43,4 @@ def chapters_dir() -> Path:
     for candidate in (PACKAGE_DIR / "chapters", PACKAGE_DIR.parent / "chapters"):
         if candidate.is_dir():
             return candidate
-    raise IncompleteInstallation("the folder of the chapters")
+    raise IncompleteInstallation(Sentence("the folder of the chapters"))

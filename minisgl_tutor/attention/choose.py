@@ -13,6 +13,7 @@ import torch
 from torch import Tensor
 
 from ..engine.kv_cache import KVCache
+from ..language import Sentence
 from ..models.config import ModelConfig
 from ..models.errors import ModelError
 from .base import AttentionBackend, AttentionBatch, AttentionPlan, DecodeBackend, PromptBackend, Sink
@@ -46,18 +47,32 @@ def choose(attn: str, config: ModelConfig, dtype: torch.dtype, device: torch.dev
     """
     names = attn.split(",")
     if len(names) > 2 or not set(names) <= set(NAMES):
-        raise ModelError(f"--attn {attn} is none of {', '.join(NAMES)}, nor two of them for prefill,decode.")
+        raise ModelError(
+            Sentence(
+                "--attn {attn} is none of {listed}, nor two of them for prefill,decode.",
+                attn=attn,
+                listed=", ".join(NAMES),
+            )
+        )
     prefill, decode = names[0], names[-1]
     problem = flashinfer_problem(config, dtype, device)
     if "fi" in names and problem:
-        raise ModelError(f"--attn {attn}: FlashInfer {problem}, or give --attn auto.")
+        raise ModelError(
+            Sentence("--attn {attn}: FlashInfer {problem}, or give --attn auto.", attn=attn, problem=problem)
+        )
     if "triton" in names and (device.type != "cuda" or find_spec("triton") is None):
-        raise ModelError(f"--attn {attn}: Triton needs a GPU and a CUDA build of torch; give --attn sdpa.")
+        raise ModelError(
+            Sentence(
+                "--attn {attn}: Triton needs a GPU and a CUDA build of torch; give --attn sdpa.", attn=attn
+            )
+        )
     captured = device.type == "cuda" and find_spec("triton") is not None
     if prefill == "triton" and len(names) == 1:
         prefill = "auto"
     if prefill == "triton":
-        raise ModelError(f"--attn {attn}: Triton's is for decode only; give fi or sdpa for prefill.")
+        raise ModelError(
+            Sentence("--attn {attn}: Triton's is for decode only; give fi or sdpa for prefill.", attn=attn)
+        )
     captures_prompts = captured and prefill == "auto"
     if prefill == "auto":
         prefill = "sdpa" if problem else "fi"
@@ -66,21 +81,23 @@ def choose(attn: str, config: ModelConfig, dtype: torch.dtype, device: torch.dev
     return Chosen(prefill, decode, captures_prompts)
 
 
-def flashinfer_problem(config: ModelConfig, dtype: torch.dtype, device: torch.device) -> str | None:
+def flashinfer_problem(config: ModelConfig, dtype: torch.dtype, device: torch.device) -> Sentence | None:
     """Why FlashInfer cannot run this model here, as the rest of a sentence; ``None`` if it can."""
     if device.type != "cuda":
-        return "needs a GPU; give --device cuda"
+        return Sentence("needs a GPU; give --device cuda")
     if find_spec("flashinfer") is None:
-        return "is not installed; `minisgl-tutor doctor` says how to install it"
+        return Sentence("is not installed; `minisgl-tutor doctor` says how to install it")
     if find_spec("flashinfer_jit_cache") is None and find_nvcc() is None:
-        return (
+        return Sentence(
             "builds its kernels with nvcc, which is not found; install the CUDA toolkit and set CUDA_HOME, "
             "or install flashinfer-jit-cache"
         )
     if dtype not in (torch.bfloat16, torch.float16):
-        return "computes in 16 bits only; give --dtype bfloat16"
+        return Sentence("computes in 16 bits only; give --dtype bfloat16")
     if config.head_dim not in FLASHINFER_HEAD_DIMS:
-        return f"has no kernels for heads of {config.head_dim} dimensions; give --attn sdpa"
+        return Sentence(
+            "has no kernels for heads of {head_dim} dimensions; give --attn sdpa", head_dim=config.head_dim
+        )
     return None
 
 

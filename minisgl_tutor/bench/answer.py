@@ -9,17 +9,42 @@ from typing import Any
 
 import msgspec
 
+from ..language import Sentence, sentence_of
 from .asks import Ask
 
 LONGEST_REASON = 120
 
+KINDS = (
+    Sentence("no connection"),
+    Sentence("disconnected"),
+    Sentence("not HTTP"),
+    Sentence("not the OpenAI protocol"),
+    Sentence("error event"),
+    Sentence("broken off"),
+    Sentence("timeout"),
+)
+"""How asking fails, besides by a status of HTTP."""
+
 
 class RequestFailed(Exception):
-    """An answer did not come, or not to its end. ``kind`` is for counting, the message for reading."""
+    """An answer did not come, or not to its end. ``kind`` is for counting, the message for reading.
 
-    def __init__(self, kind: str, message: str = "") -> None:
-        super().__init__(" ".join(message.split())[:LONGEST_REASON])
+    The kind is one of ``KINDS``, or names a status of HTTP. What a server says is cut if it is long.
+    """
+
+    def __init__(self, kind: str, message: str | Sentence = "") -> None:
+        said = Sentence(message) if isinstance(message, str) else message
+        cut = " ".join(str(said).split())[:LONGEST_REASON]
+        super().__init__(said if cut == str(said) else Sentence(cut))
         self.kind = kind
+
+    @property
+    def told(self) -> Sentence:
+        """Its kind, and what it says beyond that."""
+        kind = Sentence(self.kind)
+        if not str(self):
+            return kind
+        return Sentence("{kind}: {reason}", kind=kind, reason=sentence_of(self))
 
 
 class EventReader:
@@ -165,7 +190,9 @@ class Answer:
             RequestFailed: it was not the end of the answer.
         """
         if self.finish_reason is None and not self.done:
-            raise RequestFailed("broken off", "the answer ended without a finish_reason and without [DONE]")
+            raise RequestFailed(
+                "broken off", Sentence("the answer ended without a finish_reason and without [DONE]")
+            )
 
 
 def error_message(body: bytes) -> str:

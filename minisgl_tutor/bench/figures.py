@@ -7,9 +7,18 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from .answer import Answer
+from ..language import Sentence
+from .answer import Answer, RequestFailed
 
 PERCENTS = (50, 90, 99)
+LATENCIES = (
+    Sentence("time to first token"),
+    Sentence("between chunks of text"),
+    Sentence("per token after the first"),
+    Sentence("end to end"),
+)
+COUNTERS = (Sentence("the server (usage)"), Sentence("the server, else chunks"), Sentence("chunks of text"))
+"""Who may have counted tokens: the server all of them, or some, or none."""
 BUSY_CLIENT, LATE_CLIENT_MS = 0.8, 20
 """From this part of a core on, or this late, the client may be what limits the figures."""
 
@@ -42,12 +51,13 @@ class Spread:
 def latencies(answers: Sequence[Answer]) -> dict[str, Spread]:
     """By name, of the answers that are whole."""
     whole = [answer for answer in answers if answer.failure is None]
-    return {
-        "time to first token": Spread.of(answer.first_s for answer in whole),
-        "between chunks of text": Spread.of(gap for answer in whole for gap in answer.gaps_s),
-        "per token after the first": Spread.of(answer.per_token_s for answer in whole),
-        "end to end": Spread.of(answer.whole_s for answer in whole),
-    }
+    spreads = (
+        Spread.of(answer.first_s for answer in whole),
+        Spread.of(gap for answer in whole for gap in answer.gaps_s),
+        Spread.of(answer.per_token_s for answer in whole),
+        Spread.of(answer.whole_s for answer in whole),
+    )
+    return dict(zip(map(str, LATENCIES), spreads, strict=True))
 
 
 def figures(answers: Sequence[Answer], client_cpu_s: float, timed: bool = False) -> dict[str, Any]:
@@ -62,14 +72,11 @@ def figures(answers: Sequence[Answer], client_cpu_s: float, timed: bool = False)
     took = max((answer.end_s for answer in answers), default=0.0) - begin
     tokens = sum(answer.tokens for answer in whole)
     reported = sum(answer.usage is not None for answer in whole)
-    first_messages: dict[str, str] = {}
-    for failure in failures:
-        first_messages.setdefault(failure.kind, str(failure))
     return {
         "requests": len(answers),
         "whole": len(whole),
         "failed": dict(Counter(failure.kind for failure in failures).most_common()),
-        "first_message_of_each": first_messages,
+        "first_message_of_each": {kind: str(failure) for kind, failure in first_failures(answers).items()},
         "seconds": round(took, 4),
         "output_tokens": tokens,
         "counted_by": _counted_by(reported, len(whole)),
@@ -91,35 +98,61 @@ def figures(answers: Sequence[Answer], client_cpu_s: float, timed: bool = False)
     }
 
 
-def remarks(found: dict[str, Any]) -> list[str]:
-    """What a reader of the figures must know, a sentence each."""
+def first_failures(answers: Iterable[Answer]) -> dict[str, RequestFailed]:
+    """The first of each kind."""
+    found: dict[str, RequestFailed] = {}
+    for answer in answers:
+        if answer.failure is not None:
+            found.setdefault(answer.failure.kind, answer.failure)
+    return found
+
+
+def remarks(found: dict[str, Any]) -> list[Sentence]:
+    """What a reader of the figures must know."""
     said = []
     if found["short_answers"]:
-        fewest, asked = found["tokens_per_answer"][0], found["asked_per_answer"][0]
         said.append(
-            f"{found['short_answers']} of {found['whole']} answers are short: as few as {fewest} tokens, "
-            f"where {asked} or more were asked for with ignore_eos."
+            Sentence(
+                "{short} of {whole} answers are short: as few as {fewest} tokens, "
+                "where {asked} or more were asked for with ignore_eos.",
+                short=found["short_answers"],
+                whole=found["whole"],
+                fewest=found["tokens_per_answer"][0],
+                asked=found["asked_per_answer"][0],
+            )
         )
     if found["whole"] and found["usage_reported_by"] < found["whole"]:
-        missing = found["whole"] - found["usage_reported_by"]
         said.append(
-            f"The server reported no usage for {missing} of {found['whole']} answers: "
-            "there a chunk of text counts as one token."
+            Sentence(
+                "The server reported no usage for {missing} of {whole} answers: "
+                "there a chunk of text counts as one token.",
+                missing=found["whole"] - found["usage_reported_by"],
+                whole=found["whole"],
+            )
         )
     elif found["chunks_of_text"] < found["output_tokens"]:
         said.append(
-            f"{found['output_tokens']:,} tokens came in {found['chunks_of_text']:,} chunks of text: some "
-            "chunks hold several tokens, some tokens have no text of their own, or some never came."
+            Sentence(
+                "{tokens:,} tokens came in {chunks:,} chunks of text: some "
+                "chunks hold several tokens, some tokens have no text of their own, or some never came.",
+                tokens=found["output_tokens"],
+                chunks=found["chunks_of_text"],
+            )
         )
     if (found["client_core_share"] or 0) > BUSY_CLIENT:
         said.append(
-            f"This client kept {found['client_core_share']:.0%} of a core busy: it may be the limit, "
-            "not the server."
+            Sentence(
+                "This client kept {share:.0%} of a core busy: it may be the limit, not the server.",
+                share=found["client_core_share"],
+            )
         )
     if found["sent_late_ms"] is not None and found["sent_late_ms"]["p99"] > LATE_CLIENT_MS:
         said.append(
-            f"One in a hundred requests was sent {found['sent_late_ms']['p99']:.0f} ms or more after it was "
-            "due: this client could not keep up."
+            Sentence(
+                "One in a hundred requests was sent {late:.0f} ms or more after it was due: "
+                "this client could not keep up.",
+                late=found["sent_late_ms"]["p99"],
+            )
         )
     return said
 
@@ -140,9 +173,10 @@ def record(answer: Answer) -> dict[str, Any]:
 
 
 def _counted_by(reported: int, whole: int) -> str:
+    by_all, by_some, by_none = map(str, COUNTERS)
     if reported == whole:
-        return "the server (usage)"
-    return "the server, else chunks" if reported else "chunks of text"
+        return by_all
+    return by_some if reported else by_none
 
 
 def _least_and_most(values: Iterable[int]) -> list[int]:

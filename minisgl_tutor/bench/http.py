@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 
 import aiohttp
 
+from ..language import Sentence
 from .answer import RequestFailed, error_message
 
 LOOPBACK = {"127.0.0.1", "localhost", "::1"}
@@ -62,7 +63,9 @@ class HttpTransport:
         except (aiohttp.ClientError, OSError) as error:
             raise _failed(error) from None
         except (ValueError, LookupError, TypeError):
-            raise RequestFailed("not the OpenAI protocol", "it names no model at /v1/models") from None
+            raise RequestFailed(
+                "not the OpenAI protocol", Sentence("it names no model at /v1/models")
+            ) from None
 
     async def post(self, path: str, body: bytes) -> AsyncGenerator[bytes]:
         """As ``Transport.post``."""
@@ -84,7 +87,7 @@ def base_url(url: str) -> str:
     """
     parts = urlsplit(url)
     if parts.scheme not in ("http", "https") or not parts.hostname or parts.query or parts.fragment:
-        raise ValueError(f"{url!r} is not an address such as http://127.0.0.1:1919")
+        raise ValueError(Sentence("{url!r} is not an address such as http://127.0.0.1:1919", url=url))
     _ = parts.port  # raises if it is no port
     return url.rstrip("/").removesuffix("/v1").rstrip("/")
 
@@ -93,7 +96,7 @@ def _failed(error: Exception) -> RequestFailed:
     if isinstance(error, aiohttp.ClientConnectorError):
         return RequestFailed(NO_CONNECTION, _reason(error.os_error))
     if isinstance(error, aiohttp.ServerTimeoutError):
-        return RequestFailed(NO_CONNECTION, f"not within {CONNECT_TIMEOUT_S:g} s")
+        return RequestFailed(NO_CONNECTION, Sentence("not within {seconds:g} s", seconds=CONNECT_TIMEOUT_S))
     if isinstance(error, aiohttp.ClientPayloadError | aiohttp.ServerDisconnectedError | OSError):
         return RequestFailed("disconnected", str(error))
     return RequestFailed("not HTTP", str(error))

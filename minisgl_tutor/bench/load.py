@@ -7,6 +7,7 @@ from collections.abc import AsyncGenerator, Coroutine, Iterable, Sequence
 from contextlib import aclosing
 from typing import Protocol
 
+from ..language import Sentence
 from .answer import Answer, EventReader, RequestFailed
 from .asks import Ask
 
@@ -94,7 +95,9 @@ class Load:
             async with asyncio.timeout(self._timeout_s):
                 await self._read(answer, body)
         except TimeoutError:
-            answer.failure = RequestFailed("timeout", f"no end within {self._timeout_s:g} s")
+            answer.failure = RequestFailed(
+                "timeout", Sentence("no end within {seconds:g} s", seconds=self._timeout_s)
+            )
         except RequestFailed as failure:
             answer.failure = failure
         answer.end_s = self._now()

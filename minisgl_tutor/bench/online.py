@@ -15,6 +15,7 @@ from datetime import UTC, datetime
 from importlib.metadata import version
 from typing import Any
 
+from ..language import Sentence, sentence_of
 from .answer import Answer, RequestFailed
 from .asks import Ask
 from .figures import figures, record
@@ -26,7 +27,7 @@ MakeAsks = Callable[[str], list[Ask]]
 
 
 class NoServer(RuntimeError):
-    """There is no server to measure; the message is a sentence for the user."""
+    """There is no server to measure. Made with a ``Sentence`` for the user."""
 
 
 @dataclass(frozen=True)
@@ -71,12 +72,16 @@ async def measure(target: Target, way: Way, watcher: Watcher) -> Run:
     try:
         transport = HttpTransport(target.url, target.api_key)
     except ValueError as error:
-        raise NoServer(str(error)) from None
+        raise NoServer(sentence_of(error)) from None
     async with transport:
         model = target.model or await _ask_model(transport, target.url)
         for answer in await Load(transport, target.timeout_s).at_once(way.warm_up(model), 1):
             if answer.failure is not None:
-                raise NoServer(f"{target.url} fails in the warm-up: {explain(answer.failure)}")
+                raise NoServer(
+                    Sentence(
+                        "{url} fails in the warm-up: {reason}", url=target.url, reason=answer.failure.told
+                    )
+                )
         asks = way.asks(model)
         load = Load(transport, target.timeout_s, watcher)
         # A full collection would stop every stream for a while.
@@ -94,13 +99,16 @@ async def _ask_model(transport: HttpTransport, url: str) -> str:
         return await transport.model()
     except RequestFailed as failure:
         if failure.kind == NO_CONNECTION:
-            raise NoServer(f"no server answers at {url} ({failure}); give another --url") from None
-        raise NoServer(f"{url} does not name its model ({explain(failure)}); give --model") from None
-
-
-def explain(failure: RequestFailed) -> str:
-    """Its kind, and what it says beyond that."""
-    return f"{failure.kind}: {failure}" if str(failure) else failure.kind
+            raise NoServer(
+                Sentence(
+                    "no server answers at {url} ({reason}); give another --url",
+                    url=url,
+                    reason=sentence_of(failure),
+                )
+            ) from None
+        raise NoServer(
+            Sentence("{url} does not name its model ({reason}); give --model", url=url, reason=failure.told)
+        ) from None
 
 
 def report(run: Run, options: dict[str, Any]) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 
 import httpx
 
+from ..language import Sentence
 from ..server.config import API_KEY_VARIABLE
 from .program import program
 
@@ -15,7 +16,7 @@ CONNECT_TIMEOUT_S = 5.0
 
 
 class AskError(RuntimeError):
-    """The server cannot be reached, or refuses. The message is one sentence for the user."""
+    """The server cannot be reached, or refuses. Made with a ``Sentence`` for the user."""
 
 
 def client_of(url: str, api_key: str | None, silence_s: float) -> httpx.Client:
@@ -35,10 +36,15 @@ def check_answer(answer: httpx.Response) -> None:
         AskError: the server refuses.
     """
     if answer.status_code == 401:
-        raise AskError(f"the server wants its key: give --api-key, or better put it into {API_KEY_VARIABLE}")
+        raise AskError(
+            Sentence(
+                "the server wants its key: give --api-key, or better put it into {variable}",
+                variable=API_KEY_VARIABLE,
+            )
+        )
     if answer.status_code >= 400:
         answer.read()
-        raise AskError(f"the server refuses: {answer.json()['error']['message']}")
+        raise AskError(Sentence("the server refuses: {message}", message=answer.json()["error"]["message"]))
 
 
 @contextmanager
@@ -48,13 +54,23 @@ def explained(url: str, silence_s: float) -> Iterator[None]:
         yield
     except (httpx.ConnectError, httpx.ConnectTimeout):
         raise AskError(
-            f"no server answers at {url}; start one with `{program()} serve`, or give another --url"
+            Sentence(
+                "no server answers at {url}; start one with `{program} serve`, or give another --url",
+                url=url,
+                program=program(),
+            )
         ) from None
     except (httpx.InvalidURL, httpx.UnsupportedProtocol):
-        raise AskError(f"{url!r} is not an address such as http://127.0.0.1:1919") from None
+        raise AskError(Sentence("{url!r} is not an address such as http://127.0.0.1:1919", url=url)) from None
     except httpx.TimeoutException:
-        raise AskError(f"the server at {url} has been silent for {silence_s:g} s") from None
+        raise AskError(
+            Sentence("the server at {url} has been silent for {seconds:g} s", url=url, seconds=silence_s)
+        ) from None
     except httpx.HTTPError as error:
-        raise AskError(f"the connection to {url} broke off ({error})") from None
+        raise AskError(
+            Sentence("the connection to {url} broke off ({reason})", url=url, reason=str(error))
+        ) from None
     except (ValueError, LookupError, TypeError, AttributeError):
-        raise AskError(f"what answers at {url} does not speak the OpenAI protocol") from None
+        raise AskError(
+            Sentence("what answers at {url} does not speak the OpenAI protocol", url=url)
+        ) from None

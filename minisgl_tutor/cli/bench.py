@@ -9,12 +9,14 @@ from typing import Annotated, Any
 
 import typer
 
+from ..language import Sentence, Tongue, joined, sentence_of
 from .bench_serve import serve
+from .caller import caller
 from .fail import fail
 from .install import need_engine
 from .profile_table import tell_profile
 from .serve_checks import writable
-from .serve_options import Dtype, KVCacheDtype, ModelSource
+from .serve_options import BenchAttention, BenchDevice, Dtype, KVCacheDtype, ModelSource
 from .speaking import Command, Group
 
 bench = typer.Typer(cls=Group, help="Measure what this machine, or a server, reaches.", no_args_is_help=True)
@@ -28,20 +30,18 @@ def benchmarks() -> None:
 
 @bench.command(cls=Command)
 def offline(
+    context: typer.Context,
     model: Annotated[
         str | None,
         typer.Option(metavar="PATH_OR_ID", help="As for serve; without it, the small model that ships."),
     ] = None,
     model_source: Annotated[ModelSource, typer.Option(help="As for serve.")] = ModelSource.huggingface,
     dummy_weight: Annotated[bool, typer.Option("--dummy-weight", help="Random weights.")] = False,
-    device: Annotated[
-        str | None,
-        typer.Option(help="Where the model runs.", show_default="the GPU if torch sees one, else cpu"),
-    ] = None,
+    device: BenchDevice = None,
     tp: Annotated[int, typer.Option(min=1, help="As for serve.")] = 1,
     dtype: Annotated[Dtype, typer.Option(help="Type of weights and K/V cache.")] = Dtype.bfloat16,
     kv_cache_dtype: Annotated[KVCacheDtype, typer.Option(help="As for serve.")] = KVCacheDtype.auto,
-    attn: Annotated[str, typer.Option(help="auto, fi, triton or sdpa; or two, for prefill,decode.")] = "auto",
+    attn: BenchAttention = "auto",
     page_size: Annotated[int, typer.Option(min=1, max=256, help="Tokens in one page.")] = 64,
     memory_ratio: Annotated[float, typer.Option(min=0.05, max=0.98, help="Part of the GPU's memory.")] = 0.85,
     cuda_graph_max_bs: Annotated[int, typer.Option(min=0, help="Largest captured step; 0: none.")] = 256,
@@ -66,7 +66,8 @@ def offline(
 
     256 sequences, 100 to 1024 tokens in and out, lengths drawn with seed 0.
     """
-    need_engine("generating text")
+    say = caller(context).say
+    need_engine(Sentence("generating text"))
     from ..engine.process import prepare_process
 
     prepare_process(None)
@@ -82,7 +83,7 @@ def offline(
     try:
         config = load_model_config(resolve_model(model, dtype.value, model_source.value))
     except ModelError as error:
-        fail(str(error), status=1)
+        fail(sentence_of(error), status=1)
     options: dict[str, Any] = {
         "device": device or ("cuda" if torch.cuda.is_available() else "cpu"),
         "tp": tp,
@@ -104,17 +105,22 @@ def offline(
     try:
         llm = LLM(model, model_source=model_source.value, scheduler=scheduler, **watched, **options)
     except ModelError as error:
-        fail(str(error), status=1)
+        fail(sentence_of(error), status=1)
     workload = draw_workload(sequences, max_input, max_output)
     tokens = random.Random(1)
     timed = []
     for number in range(runs + 1):
-        label = f"run {number} of {runs}" if number else "warming up"
-        with _bar(label, sum(workload.outputs)) as progress:
+        label = Sentence("warming up")
+        if number:
+            label = Sentence("run {number} of {runs}", number=number, runs=runs)
+        with _bar(label, sum(workload.outputs), say) as progress:
             run = measure(llm, workload, temperature, tokens, progress)
         if number:
             timed.append(run)
-            typer.echo(f"{label}: {run.tok_s:,.0f} tokens/s, {run.time_s:.3f} s")
+            speed = Sentence(
+                "{label}: {speed:,.0f} tokens/s, {time:.3f} s", label=label, speed=run.tok_s, time=run.time_s
+            )
+            typer.echo(say(speed))
     name = Path(model).name if model else "minisgl-tutor"
     options |= {
         "model": name,
@@ -124,14 +130,14 @@ def offline(
     }
     llm.close()
     if profile is not None:
-        tell_profile(profile)
+        tell_profile(profile, say)
     result = report(llm, config, workload, timed, options)
-    typer.echo(_summary(result))
+    typer.echo(say(_summary(result)))
     if out is not None:
         out.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
 
 
-def _bar(label: str, total: int) -> Any:
+def _bar(label: Sentence, total: int, say: Tongue) -> Any:
     """A progress bar as a context manager, which gives the function that moves it on."""
     from contextlib import contextmanager
 
@@ -140,23 +146,23 @@ def _bar(label: str, total: int) -> Any:
     @contextmanager
     def shown() -> Any:
         columns = (
-            TextColumn(label),
+            TextColumn(say(label)),
             BarColumn(),
             TextColumn("{task.completed:,} tokens"),
             TimeElapsedColumn(),
         )
         with Progress(*columns, transient=True, refresh_per_second=4) as bars:
-            task = bars.add_task(label, total=total)
+            task = bars.add_task("", total=total)
             yield lambda count: bars.advance(task, count)
 
     return shown()
 
 
-def _summary(result: dict[str, Any]) -> str:
-    speeds = result["tok_s"]
-    line = f"median {speeds['median']:,.0f} tokens/s ({speeds['lowest']:,.0f} to {speeds['highest']:,.0f})"
+def _summary(result: dict[str, Any]) -> Sentence:
+    parts = [Sentence("median {median:,.0f} tokens/s ({lowest:,.0f} to {highest:,.0f})", **result["tok_s"])]
     if "ratio_to_peer" in result:
-        line += f", {result['ratio_to_peer']:.2f} times mini-sglang"
+        parts.append(Sentence("{ratio:.2f} times mini-sglang", ratio=result["ratio_to_peer"]))
     if "ratio_to_floor" in result:
-        line += f", {result['ratio_to_floor']:.2f} of what memory and arithmetic allow"
-    return line
+        floor = result["ratio_to_floor"]
+        parts.append(Sentence("{ratio:.2f} of what memory and arithmetic allow", ratio=floor))
+    return joined(", ", parts)

@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from ..language import Sentence, reason_of, sentence_of
 from ..server.config import ServerArgs
+from .caller import caller
 from .fail import fail
 from .install import need_bench
 
@@ -27,6 +29,7 @@ MAX_INPUT = 1_000_000
 
 
 def serve(
+    context: typer.Context,
     url: Annotated[str, typer.Option(help="Where the server is, with or without /v1.")] = DEFAULT_URL,
     api_key: Annotated[
         str | None, typer.Option(envvar="OPENAI_API_KEY", help="Sent as the bearer token.")
@@ -126,14 +129,17 @@ def serve(
 
     Works with any server that speaks the OpenAI protocol.
     """
-    need_bench("measuring a server", "aiohttp")
+    need_bench(Sentence("measuring a server"), "aiohttp")
+    say = caller(context).say
     _check_plot(plot)
     if sum(given is not None for given in (concurrency, rate, recording)) > 1:
-        raise typer.BadParameter("give one of --concurrency, --rate and --recording, not several")
+        fail(Sentence("give one of --concurrency, --rate and --recording, not several"))
     if recording is not None and (requests or input_len or tokenizer or completions):
-        raise typer.BadParameter(
-            "--requests, --input, --tokenizer and --completions do not go with --recording, "
-            "which has requests of its own"
+        fail(
+            Sentence(
+                "--requests, --input, --tokenizer and --completions do not go with --recording, "
+                "which has requests of its own"
+            )
         )
     from ..bench.asks import (
         CHAT,
@@ -146,6 +152,7 @@ def serve(
         poisson,
         recorded_asks,
     )
+    from ..bench.figures import first_failures
     from ..bench.online import NoServer, Target, Way, measure, report
     from .bench_table import print_result, shown_progress
 
@@ -174,10 +181,10 @@ def serve(
     way = Way(make_asks, make_warmup, rate is not None or recorded is not None, concurrency)
     try:
         total = len(list(answerable(recorded))) if recorded else requests or DEFAULT_REQUESTS
-        with shown_progress(total) as watcher:
+        with shown_progress(total, say) as watcher:
             run = asyncio.run(measure(Target(url, api_key, model, timeout), way, watcher))
     except NoServer as error:
-        fail(str(error), status=1)
+        fail(sentence_of(error), status=1)
     options = {
         "url": url,
         "path": "as recorded" if recorded else CHAT if shape.chat else COMPLETIONS,
@@ -192,7 +199,7 @@ def serve(
         "left_out_of_recording": left_out(recorded) if recorded else 0,
     }
     result = report(run, options)
-    print_result(result)
+    print_result(result, first_failures(run.answers), say)
     if json_file is not None:
         _write(
             json_file, "--json", lambda file: file.write_text(json.dumps(result, indent=1) + "\n", "utf-8")
@@ -209,21 +216,23 @@ def serve(
 def _check_plot(plot: Path | None) -> None:
     if plot is None:
         return
-    need_bench("drawing a picture", "matplotlib")
+    need_bench(Sentence("drawing a picture"), "matplotlib")
     if plot.suffix not in (".png", ".svg"):
-        raise typer.BadParameter(f"{plot} must end in .png or .svg", param_hint="--plot")
+        fail(Sentence("--plot {file} must end in .png or .svg", file=plot))
 
 
 def _lengths(given: str) -> tuple[int, int]:
     found = LENGTHS.fullmatch(given)
     if found is None:
-        raise typer.BadParameter(
-            f"{given!r} is not a number such as 100, nor two such as 100-1024", param_hint="--input"
-        )
+        fail(Sentence("--input {given!r} is not a number such as 100, nor two such as 100-1024", given=given))
     shortest, longest = int(found[1]), int(found[2] or found[1])
     if not 1 <= shortest <= longest <= MAX_INPUT:
-        raise typer.BadParameter(
-            f"{given} must be from 1 to {MAX_INPUT:,}, the smaller one first", param_hint="--input"
+        fail(
+            Sentence(
+                "--input {given} must be from 1 to {most:,}, the smaller one first",
+                given=given,
+                most=MAX_INPUT,
+            )
         )
     return shortest, longest
 
@@ -236,7 +245,7 @@ def _load_tokenizer(directory: Path | None) -> Encoder | None:
     try:
         return load_tokenizer(directory)
     except TokenizerNotFound as error:
-        fail(str(error), status=1)
+        fail(sentence_of(error), status=1)
 
 
 def _read(file: Path) -> Recording:
@@ -246,9 +255,9 @@ def _read(file: Path) -> Recording:
     try:
         recording = read_recording(file)
     except RecordingError as error:
-        fail(str(error), status=1)
+        fail(sentence_of(error), status=1)
     if not any(answerable(recording)):
-        fail(f"{file} has no request for an answer", status=1)
+        fail(Sentence("{file} has no request for an answer", file=file), status=1)
     return recording
 
 
@@ -264,4 +273,12 @@ def _write(file: Path, option: str, write: Callable[[Path], object]) -> None:
     try:
         write(file)
     except OSError as error:
-        fail(f"{option} {file} cannot be written: {error.strerror or error}", status=1)
+        fail(
+            Sentence(
+                "{option} {file} cannot be written: {reason}",
+                option=option,
+                file=file,
+                reason=reason_of(error),
+            ),
+            status=1,
+        )

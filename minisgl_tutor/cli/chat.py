@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from ..language import Sentence, Tongue, sentence_of
 from ..server.config import API_KEY_VARIABLE, ServerArgs
+from .caller import caller
 from .fail import fail
 from .wrap import Wrap
 
@@ -18,10 +20,14 @@ if TYPE_CHECKING:
     from .conversation import Conversation
 
 COMMAND = re.compile(r"/\w*(?!\S)")
+BANNER = Sentence("Talking to {model}. Ctrl+C stops an answer, /new starts anew, /exit ends.")
+NO_COMMAND = Sentence("{line} is not a command; /new starts anew, /exit ends")
+CUT_OFF = Sentence("[cut off at its limit; --max-tokens allows longer answers]")
 DEFAULT_URL = f"http://{ServerArgs.host}:{ServerArgs.port}"
 
 
 def chat(
+    context: typer.Context,
     question: Annotated[
         str | None, typer.Argument(help="Ask this, then end. Without it: a conversation.", show_default=False)
     ] = None,
@@ -44,18 +50,19 @@ def chat(
     from .asking import AskError
     from .conversation import Conversation
 
+    say = caller(context).say
     try:
         with Conversation(url, system, max_tokens, temperature, api_key) as conversation:
             if question is not None:
-                _answer(conversation, question)
+                _answer(conversation, question, say)
             else:
-                _converse(conversation)
+                _converse(conversation, say)
     except AskError as error:
         sys.stdout.flush()
-        fail(str(error), status=1)
+        fail(sentence_of(error), status=1)
 
 
-def _converse(conversation: Conversation) -> None:
+def _converse(conversation: Conversation, say: Tongue) -> None:
     from .asking import AskError
 
     model = conversation.model()
@@ -63,7 +70,7 @@ def _converse(conversation: Conversation) -> None:
     if terminal:
         with suppress(ImportError):
             import readline  # noqa: F401  (input() then edits its line and knows the earlier ones)
-        print(f"Talking to {model}. Ctrl+C stops an answer, /new starts anew, /exit ends.")
+        print(say(BANNER.with_values(model=model)))
     while True:
         try:
             line = input("> " if terminal else "").strip()
@@ -77,19 +84,19 @@ def _converse(conversation: Conversation) -> None:
         if line == "/new":
             conversation.forget()
         elif COMMAND.match(line):
-            typer.echo(f"{line} is not a command; /new starts anew, /exit ends", err=True)
+            typer.echo(say(NO_COMMAND.with_values(line=line)), err=True)
         elif line:
             try:
-                _answer(conversation, line)
+                _answer(conversation, line, say)
             except KeyboardInterrupt:
-                print(" [stopped]")
+                print(say(Sentence(" [stopped]")))
             except AskError as error:
-                typer.echo(f"Error: {error}", err=True)
+                typer.echo(say(Sentence("Error: {what}", what=sentence_of(error))), err=True)
     if terminal:
         print()
 
 
-def _answer(conversation: Conversation, question: str) -> None:
+def _answer(conversation: Conversation, question: str, say: Tongue) -> None:
     # A file or a pipe gets the text as it came.
     wrap = Wrap(shutil.get_terminal_size().columns) if sys.stdout.isatty() else None
     with closing(conversation.ask(question)) as pieces:
@@ -97,4 +104,4 @@ def _answer(conversation: Conversation, question: str) -> None:
             print(wrap.feed(piece) if wrap else piece, end="", flush=True)
     print(wrap.end() if wrap else "")
     if conversation.finish_reason == "length":
-        typer.echo("[cut off at its limit; --max-tokens allows longer answers]", err=True)
+        typer.echo(say(CUT_OFF), err=True)

@@ -7,6 +7,7 @@ from collections.abc import Generator, Iterator
 from types import TracebackType
 from typing import Any
 
+from ..language import Sentence
 from .asking import AskError, check_answer, client_of, explained
 
 SILENCE_TIMEOUT_S = 300.0
@@ -73,7 +74,7 @@ class Conversation:
                         pieces.append(piece)
                         yield piece
             if self.finish_reason is None:
-                raise AskError("the answer broke off before its end")
+                raise AskError(Sentence("the answer broke off before its end"))
         except AskError:
             pieces.clear()
             raise
@@ -101,5 +102,5 @@ def _choices(lines: Iterator[str]) -> Iterator[dict[str, Any]]:
             return
         event = json.loads(data)
         if "error" in event:
-            raise AskError(str(event["error"]["message"]))
+            raise AskError(Sentence(str(event["error"]["message"])))
         yield from event["choices"]

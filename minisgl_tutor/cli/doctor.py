@@ -7,13 +7,16 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from ..language import Sentence, Tongue, joined
+from .caller import caller
+
 if TYPE_CHECKING:
     from rich.table import Table
 
     from .checks import Finding
 
 
-def doctor() -> None:
+def doctor(context: typer.Context) -> None:
     """Look at this installation and say what each command still needs.
 
     The exit status is 0 if trace, check and serve (on a CPU) can work here, else 1.
@@ -22,30 +25,34 @@ def doctor() -> None:
 
     from .checks import FOR_ALL, SERVE_ON_GPU, examine
 
+    say = caller(context).say
     console = Console()
-    with console.status("looking around"):
+    with console.status(say(Sentence("looking around"))):
         findings = list(examine())
-    console.print(_table(findings))
+    console.print(_table(findings, say))
     for finding in findings:
-        if not finding.fine and finding.remedy:
+        if not finding.fine and finding.remedy is not None:
             # On a line of its own, unbroken: most of these are commands to copy.
-            console.print(f"{finding.what}: {finding.remedy}", highlight=False, markup=False, soft_wrap=True)
+            advice = Sentence("{what}: {remedy}", what=finding.what, remedy=finding.remedy)
+            console.print(say(advice), highlight=False, markup=False, soft_wrap=True)
     unready = set()
     for command in FOR_ALL:
         lacking = [finding.what for finding in findings if command in finding.needed_by and not finding.fine]
-        console.print(f"{command}: {'needs ' + ', '.join(lacking) if lacking else 'ready'}", highlight=False)
+        state = Sentence("{command}: ready", command=command)
         if lacking:
+            state = Sentence("{command}: needs {lacking}", command=command, lacking=joined(", ", lacking))
             unready.add(command)
+        console.print(say(state), highlight=False)
     if unready - {SERVE_ON_GPU}:
         raise typer.Exit(1)
 
 
-def _table(findings: Iterable[Finding]) -> Table:
+def _table(findings: Iterable[Finding], say: Tongue) -> Table:
     from rich.table import Column, Table
     from rich.text import Text
 
-    table = Table("looked at", "", Column("found", overflow="fold"))
+    table = Table(say(Sentence("looked at")), "", Column(say(Sentence("found")), overflow="fold"))
     for finding in findings:
-        mark = Text("ok", "green") if finding.fine else Text("no", "yellow")
-        table.add_row(finding.what, mark, Text(finding.found))
+        mark = (say(Sentence("ok")), "green") if finding.fine else (say(Sentence("no")), "yellow")
+        table.add_row(say(finding.what), Text(*mark), Text(say(finding.found)))
     return table

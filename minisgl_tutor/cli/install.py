@@ -7,6 +7,7 @@ import sys
 from importlib.util import find_spec
 from pathlib import Path
 
+from ..language import Sentence
 from ..resources import PACKAGE_DIR
 from .fail import fail
 
@@ -29,19 +30,27 @@ def install_command(extra: str = "") -> str:
     return f"{python} -m pip install {shlex.quote(PACKAGE + of)}"
 
 
-def need_engine(purpose: str) -> None:
+def need_engine(purpose: Sentence) -> None:
     """Ends the command with one sentence if torch is not installed; ``purpose`` begins that sentence."""
     _need("torch", "engine", purpose)
 
 
-def need_bench(purpose: str, package: str) -> None:
+def need_bench(purpose: Sentence, package: str) -> None:
     """The same for a package of the extra ``bench``."""
     _need(package, "bench", purpose)
 
 
-def _need(package: str, extra: str, purpose: str) -> None:
+def _need(package: str, extra: str, purpose: Sentence) -> None:
     if find_spec(package) is None:
-        fail(f"{purpose} needs {package}, which is not installed; run: {install_command(extra)}", status=1)
+        fail(
+            Sentence(
+                "{purpose} needs {package}, which is not installed; run: {command}",
+                purpose=purpose,
+                package=package,
+                command=install_command(extra),
+            ),
+            status=1,
+        )
 
 
 def _short(path: Path) -> str:

@@ -108,7 +108,7 @@ def main(arguments: list[str] | None = None) -> None:
         rest, asked = without_language([argument for argument in given if argument != "--verbose"])
         if asked is not None:
             by, say = Choice(asked, OPTION), Tongue(asked)
-        sys.exit(app(_named(rest), obj=Caller(say, verbose, by.by), standalone_mode=False))
+        sys.exit(app(_named(rest), obj=Caller(say, verbose, by.by), standalone_mode=False) or 0)
     except Failure as failure:
         _tell(say(Sentence("Error: {what}", what=failure.sentence)))
         sys.exit(failure.status)

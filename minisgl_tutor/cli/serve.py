@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from ..language import Sentence, sentence_of
 from ..server.config import Limits, SchedulerConfig, ServerArgs
 from .caller import caller
 from .fail import fail
@@ -23,11 +24,13 @@ from .serve_options import (
     AllowOrigin,
     AllReduce,
     ApiKey,
+    Attention,
     BacklogBytes,
     BacklogLimit,
     BodyTimeout,
     Cache,
     DebugEndpoints,
+    Device,
     Dtype,
     FirstTokenTimeout,
     HungAfter,
@@ -76,9 +79,7 @@ def serve(
     shell: Annotated[
         bool, typer.Option("--shell", help="Chat in this terminal; the end of the chat ends the server.")
     ] = False,
-    device: Annotated[
-        str, typer.Option(rich_help_panel=MODEL, help="Where the model runs: cpu, cuda, or cuda:N.")
-    ] = "cpu",
+    device: Device = "cpu",
     tp: Annotated[
         int,
         typer.Option(
@@ -133,13 +134,7 @@ def serve(
             show_default="from the memory",
         ),
     ] = None,
-    attn: Annotated[
-        str,
-        typer.Option(
-            rich_help_panel=SCHEDULER,
-            help="Attention on a GPU: auto, fi (FlashInfer), triton or sdpa; or two, for prefill,decode.",
-        ),
-    ] = "auto",
+    attn: Attention = "auto",
     memory_ratio: Annotated[
         float,
         typer.Option(
@@ -286,6 +281,7 @@ def serve(
     second one ends all at once, with 128 and the signal's number. If a worker dies the
     server stops as by Ctrl+C, with status 1.
     """
+    who = caller(context)
     args = ServerArgs(
         model=model,
         model_source=model_source.value,
@@ -334,17 +330,15 @@ def serve(
         redact=redact,
         profile=writable(profile, "--profile"),
         torch_profile=None if torch_profile is None else str(torch_profile),
-        log_level=effective_level(
-            None if log_level is None else log_level.value, caller(context).verbose, shell
-        ),
+        log_level=effective_level(None if log_level is None else log_level.value, who.verbose, shell),
     )
-    need_engine("serving a model")
+    need_engine(Sentence("serving a model"))
     from ..server.processes.launch import launch_server
     from ..server.workers.errors import StartError
 
     try:
-        status = launch_server(args, run_shell=shell, program=program())
+        status = launch_server(args, run_shell=shell, program=program(), say=who.say)
     except StartError as error:
-        fail(str(error), status=1)
-    say_end(status, shell, args.record, args.profile)
+        fail(sentence_of(error), status=1)
+    say_end(status, shell, args.record, args.profile, who.say)
     raise typer.Exit(status)

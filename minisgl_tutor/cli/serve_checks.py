@@ -9,6 +9,8 @@ from typing import Literal
 import typer
 
 from ..gaps.registry import UnknownGap, resolve
+from ..language import Sentence, Tongue, reason_of, sentence_of
+from .fail import fail
 from .program import program
 
 LogName = Literal["debug", "info", "warning", "error"]
@@ -27,19 +29,19 @@ def known_gaps(names: list[str]) -> tuple[str, ...]:
     """The gaps of these names.
 
     Raises:
-        BadParameter: there is none of a name.
+        Failure: there is none of a name.
     """
     try:
         return resolve(names)
     except UnknownGap as error:
-        raise typer.BadParameter(str(error), param_hint="--gap") from None
+        fail(Sentence("--gap: {what}", what=sentence_of(error)))
 
 
 def writable(file: Path | None, option: str) -> str | None:
     """The file's name.
 
     Raises:
-        BadParameter: it cannot be written.
+        Failure: it cannot be written.
     """
     if file is None:
         return None
@@ -47,7 +49,8 @@ def writable(file: Path | None, option: str) -> str | None:
         with file.open("ab"):
             pass
     except OSError as error:
-        raise typer.BadParameter(f"{file} cannot be written: {error.strerror}", param_hint=option) from None
+        reason = reason_of(error)
+        fail(Sentence("{option} {file} cannot be written: {reason}", option=option, file=file, reason=reason))
     return str(file)
 
 
@@ -55,30 +58,27 @@ def recorded_to(file: Path | None, messages: bool, max_bytes: int, rotate: int, 
     """The recording's name.
 
     Raises:
-        BadParameter: it cannot be written, or an option about it contradicts another.
+        Failure: it cannot be written, or an option about it contradicts another.
     """
     given = {"--record-messages": messages, "--record-max-bytes": max_bytes, "--record-rotate": rotate}
     for option, value in {**given, "--redact": redact}.items():
         if value and file is None:
-            raise typer.BadParameter("it is about a recording: add --record FILE", param_hint=option)
+            fail(Sentence("{option} is about a recording: add --record FILE", option=option))
     if rotate and not max_bytes:
-        raise typer.BadParameter(
-            "say when a file is full: add --record-max-bytes BYTES", param_hint="--record-rotate"
-        )
+        fail(Sentence("--record-rotate: say when a file is full: add --record-max-bytes BYTES"))
     if redact and messages:
-        raise typer.BadParameter(
-            "messages are texts: leave out --record-messages or --redact", param_hint="--redact"
-        )
+        fail(Sentence("messages are texts: leave out --record-messages or --redact"))
     return writable(file, "--record")
 
 
-def say_end(status: int, shell: bool, record: str | None, profile: str | None) -> None:
+def say_end(status: int, shell: bool, record: str | None, profile: str | None, say: Tongue) -> None:
     """On standard error, as the log is; the shell that started this shows its prompt below."""
     if status != 1 and not shell:
-        typer.echo("\nstopped", err=True)  # below the ^C of a terminal
+        typer.echo("\n" + say(Sentence("stopped")), err=True)  # below the ^C of a terminal
     if record is not None and Path(record).is_file() and Path(record).stat().st_size:
-        typer.echo(f"{record}: play it with `{program()} trace {shlex.quote(record)}`", err=True)
+        command = f"{program()} trace {shlex.quote(record)}"
+        typer.echo(say(Sentence("{file}: play it with `{command}`", file=record, command=command)), err=True)
     if profile is not None:
         from .profile_table import tell_profile
 
-        tell_profile(Path(profile))
+        tell_profile(Path(profile), say)

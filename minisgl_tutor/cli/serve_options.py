@@ -9,7 +9,9 @@ from typing import Annotated
 
 import typer
 
+from ..language import Sentence
 from ..server.config import API_KEY_VARIABLE
+from .fail import fail
 
 MODEL = "Model"
 SCHEDULER = "Scheduler and memory"
@@ -62,6 +64,9 @@ class LogLevel(StrEnum):
     error = "error"
 
 
+DEVICE = re.compile(r"cpu|cuda(:\d+)?")
+ATTENTIONS = ("auto", "fi", "triton", "sdpa")
+
 ORIGIN = re.compile(r"\*|null|[A-Za-z][A-Za-z0-9+.-]*://[^/?#\s]+")
 """As a browser sends it: nothing else could ever be equal to it."""
 
@@ -76,9 +81,12 @@ def _seconds(what: str, least: float = 0.1) -> typer.models.OptionInfo:
 def _origins(given: list[str] | None) -> list[str] | None:
     for origin in given or []:
         if not ORIGIN.fullmatch(origin):
-            raise typer.BadParameter(
-                f"{origin!r} is no origin: it has a scheme, a host and perhaps a port, and no slash behind, "
-                "such as http://localhost:3000"
+            fail(
+                Sentence(
+                    "--allow-origin {origin!r} is no origin: it has a scheme, a host and perhaps a port, "
+                    "and no slash behind, such as http://localhost:3000",
+                    origin=origin,
+                )
             )
     return given
 
@@ -86,11 +94,31 @@ def _origins(given: list[str] | None) -> list[str] | None:
 def _usable_key(key: str | None) -> str | None:
     if key == "":
         # As from a variable that is not set: a server that is open to all would come as a surprise.
-        raise typer.BadParameter("the key is empty; leave the option out if anyone may ask")
+        fail(Sentence("--api-key is empty; leave the option out if anyone may ask"))
     if key and not (key.isascii() and key.isprintable() and " " not in key):
         # No header could carry it, so nobody could ask.
-        raise typer.BadParameter("a key has ASCII letters, digits and signs alone, and no space")
+        fail(Sentence("--api-key: a key has ASCII letters, digits and signs alone, and no space"))
     return key
+
+
+def _known_device(device: str | None) -> str | None:
+    if device is not None and not DEVICE.fullmatch(device):
+        fail(Sentence("--device {device!r} is not known; give cpu, cuda or cuda:N", device=device))
+    return device
+
+
+def _known_attention(attn: str) -> str:
+    names = attn.split(",")
+    if len(names) > 2 or not set(names) <= set(ATTENTIONS):
+        known = ", ".join(ATTENTIONS)
+        fail(
+            Sentence(
+                "--attn {attn!r} is none of {known}, nor two of them for prefill,decode",
+                attn=attn,
+                known=known,
+            )
+        )
+    return attn
 
 
 def _count(what: str, least: int = 1) -> typer.models.OptionInfo:
@@ -98,6 +126,32 @@ def _count(what: str, least: int = 1) -> typer.models.OptionInfo:
     return option
 
 
+Device = Annotated[
+    str,
+    typer.Option(
+        callback=_known_device, rich_help_panel=MODEL, help="Where the model runs: cpu, cuda, or cuda:N."
+    ),
+]
+BenchDevice = Annotated[
+    str | None,
+    typer.Option(
+        callback=_known_device,
+        help="Where the model runs.",
+        show_default="the GPU if torch sees one, else cpu",
+    ),
+]
+Attention = Annotated[
+    str,
+    typer.Option(
+        callback=_known_attention,
+        rich_help_panel=SCHEDULER,
+        help="Attention on a GPU: auto, fi (FlashInfer), triton or sdpa; or two, for prefill,decode.",
+    ),
+]
+BenchAttention = Annotated[
+    str,
+    typer.Option(callback=_known_attention, help="auto, fi, triton or sdpa; or two, for prefill,decode."),
+]
 BacklogLimit = Annotated[
     int, _count("Pieces of an answer that may wait for a slow client; beyond, it gets an error.")
 ]

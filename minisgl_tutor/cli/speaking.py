@@ -140,6 +140,6 @@ def _paragraphs(text: str | None) -> list[str]:
 
 
 def _text(text: str | None, say: Tongue) -> str:
-    from ..views.chapter import breakable
+    from ..views.breaks import with_breaks
 
-    return "\n\n".join(breakable(say(Sentence(paragraph))) for paragraph in _paragraphs(text))
+    return "\n\n".join(with_breaks(say(Sentence(paragraph))) for paragraph in _paragraphs(text))

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from ..language import Sentence, Tongue, sentence_of
 from ..server.config import API_KEY_VARIABLE
+from .caller import caller
 from .chat import DEFAULT_URL
 from .fail import fail
 
@@ -22,6 +24,7 @@ RESIDUE_STATUS = 1
 
 
 def top(
+    context: typer.Context,
     url: Annotated[str, typer.Option(help="Where the server is.")] = DEFAULT_URL,
     once: Annotated[
         bool,
@@ -39,23 +42,23 @@ def top(
     """
     from .asking import AskError, client_of, explained
 
-    url = url.rstrip("/")
+    say, url = caller(context).say, url.rstrip("/")
     try:
         with explained(url, SILENCE_S):
             client = client_of(url, api_key, SILENCE_S)
         with client:
             if once:
                 report = _ask(client, url)
-                _print(report)
+                _print(report, say)
                 raise typer.Exit(RESIDUE_STATUS if report.residue_requests else 0)
-            _go_on(client, url)
+            _go_on(client, url, say)
     except AskError as error:
-        fail(str(error))
+        fail(sentence_of(error))
     except KeyboardInterrupt:
         return
 
 
-def _go_on(client: httpx.Client, url: str) -> None:
+def _go_on(client: httpx.Client, url: str, say: Tongue) -> None:
     """On a terminal each look takes the place of the one before; elsewhere they follow each other."""
     from rich.console import Console
     from rich.live import Live
@@ -65,19 +68,19 @@ def _go_on(client: httpx.Client, url: str) -> None:
     console = Console(highlight=False)
     if not console.is_terminal or console.is_dumb_terminal:
         while True:
-            _print(_ask(client, url))
+            _print(_ask(client, url), say)
             print(flush=True)
             time.sleep(EVERY_S)
     with Live(console=console, screen=True, auto_refresh=False) as live:
         while True:
-            live.update(drawn(_ask(client, url), url, console.height), refresh=True)
+            live.update(drawn(_ask(client, url), url, console.height, say), refresh=True)
             time.sleep(EVERY_S)
 
 
-def _print(report: Report) -> None:
+def _print(report: Report, say: Tongue) -> None:
     from .top_view import lines
 
-    for line in lines(report):
+    for line in lines(report, say):
         print(line)
 
 
@@ -96,11 +99,17 @@ def _ask(client: httpx.Client, url: str) -> Report:
         answer = client.get(f"{url}/debug/held")
         if answer.status_code == 404:
             raise AskError(
-                f"the server at {url} does not tell what it holds; "
-                f"start it with `{program()} serve --debug-endpoints`"
+                Sentence(
+                    "the server at {url} does not tell what it holds; start it with `{program} serve "
+                    "--debug-endpoints`",
+                    url=url,
+                    program=program(),
+                )
             )
         check_answer(answer)
         try:
             return msgspec.json.decode(answer.content, type=Report)
         except msgspec.DecodeError:
-            raise AskError(f"what answers at {url} is not a server of this version") from None
+            raise AskError(
+                Sentence("what answers at {url} is not a server of this version", url=url)
+            ) from None

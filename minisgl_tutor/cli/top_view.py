@@ -4,101 +4,135 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import groupby
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+from rich.cells import cell_len, set_cell_size
+
+from ..language import Sentence, Tongue, counted
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from ..server.operations.audit import ComponentHeld, Report, RequestHeld
 
-RESIDUE = "RESIDUE"
-COLUMNS = ("uid", "state", "age", "held by", "what", "for")
+RESIDUE = Sentence("RESIDUE")
+COLUMNS = (
+    Sentence("uid"),
+    Sentence("state"),
+    Sentence("age"),
+    Sentence("held by"),
+    Sentence("what"),
+    Sentence("for"),
+)
+STATES = (Sentence("waiting"), Sentence("running"), Sentence("answered"), Sentence("ended"))
+"""Of a request, as the audit names them."""
+
 NOT_ROWS = 6
 """Lines of a screen that are not of a request, besides one for each component."""
 
 Row = tuple[str, str, str, str, str, str]
 
 
-def lines(report: Report) -> Iterator[str]:
+def lines(report: Report, say: Tongue) -> Iterator[str]:
     """Plain text, a line for each component that holds something for a request."""
-    yield title(report)
+    yield say(title(report))
     for component in report.components:
-        yield f"  {component.component}: {_told(component)}"
-    table = [COLUMNS, *(row for request in report.requests for row in rows(request))]
+        yield f"  {component.component}: {say(_told(component))}"
+    table = [_head(say), *(row for request in report.requests for row in rows(request, say))]
     if len(table) == 1:
         return
-    widths = [max(len(row[i]) for row in table) for i in range(len(COLUMNS))]
+    widths = [max(cell_len(row[i]) for row in table) for i in range(len(COLUMNS))]
     for row in table:
-        yield "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
-    if more := _more(report, len(report.requests)):
+        yield "  ".join(set_cell_size(cell, width) for cell, width in zip(row, widths, strict=True)).rstrip()
+    if more := _more(report, len(report.requests), say):
         yield more
 
 
-def drawn(report: Report, url: str, height: int) -> RenderableType:
+def drawn(report: Report, url: str, height: int, say: Tongue) -> RenderableType:
     """The same for a terminal of ``height`` lines, which has room for so many requests only."""
     from rich.console import Group
     from rich.table import Table
     from rich.text import Text
 
-    said = Text(f"{title(report)}  {url}", style="bold red" if report.residue_requests else "bold")
+    said = Text(f"{say(title(report))}  {url}", style="bold red" if report.residue_requests else "bold")
     components = Table(box=None, pad_edge=False, show_header=False)
     for component in report.components:
-        components.add_row(component.component, _told(component))
-    requests = Table(*COLUMNS, box=None, pad_edge=False)
+        components.add_row(component.component, say(_told(component)))
+    requests = Table(*_head(say), box=None, pad_edge=False)
     room, shown = height - NOT_ROWS - len(report.components), 0
     for request in report.requests:
-        its_rows = rows(request)
+        its_rows = rows(request, say)
         room -= len(its_rows)
         if room < 0:
             break
         shown += 1
         for row in its_rows:
             requests.add_row(*row, style="red" if request.residue else None)
-    return Group(said, components, "", requests, _more(report, shown), "Ctrl+C ends.")
+    end = say(Sentence("Ctrl+C ends."))
+    return Group(said, components, "", requests, _more(report, shown, say), end)
 
 
-def title(report: Report) -> str:
+def title(report: Report) -> Sentence:
     """The sum of it in a line."""
     held, residue = report.held_requests, report.residue_requests
     if not held:
-        return f"{report.model}: nothing is held for any request"
-    found = f"{residue} of them {RESIDUE}" if residue else "no residue"
-    return f"{report.model}: something is held for {held} request{'s' * (held > 1)}, {found}"
+        return Sentence("{model}: nothing is held for any request", model=report.model)
+    found = Sentence("no residue")
+    if residue:
+        found = Sentence("{count} of them {residue}", count=residue, residue=RESIDUE)
+    return counted(
+        "{model}: something is held for {count} request, {found}",
+        "{model}: something is held for {count} requests, {found}",
+        count=held,
+        model=report.model,
+        found=found,
+    )
 
 
-def rows(request: RequestHeld) -> list[Row]:
+def rows(request: RequestHeld, say: Tongue) -> list[Row]:
     """A row for each component; what is about the request stands in the first."""
-    state: str = request.state
+    state = Sentence(request.state)
     if request.ended_s is not None:
-        state = f"ended {span(request.ended_s)} ago"
+        state = Sentence("ended {time} ago", time=span(request.ended_s))
     if request.residue:
-        state = f"{RESIDUE} {state}"
-    age = "?" if request.age_s is None else span(request.age_s)
+        state = Sentence("{residue} {state}", residue=RESIDUE, state=state)
+    age = "?" if request.age_s is None else say(span(request.age_s))
     found: list[Row] = []
     for component, holdings in groupby(request.held, key=lambda holding: holding.component):
         kept = list(holdings)
         what = ", ".join(f"{holding.what} {holding.amount}" for holding in kept)
         longest = max(holding.since_s for holding in kept)
-        about = ("", "", "") if found else (str(request.uid), state, age)
-        found.append((*about, component, what, span(longest)))
+        about = ("", "", "") if found else (str(request.uid), say(state), age)
+        found.append((*about, component, what, say(span(longest))))
     return found
 
 
-def span(seconds: float) -> str:
+def span(seconds: float) -> Sentence:
     """A time as short as it can be read: ``4.2 s``, ``3 min 20 s``, ``2 h 5 min``."""
     if seconds < 60:
-        return f"{seconds:.1f} s"
+        return Sentence("{seconds:.1f} s", seconds=seconds)
     minutes, rest = divmod(int(seconds), 60)
     if minutes < 60:
-        return f"{minutes} min {rest} s"
-    return f"{minutes // 60} h {minutes % 60} min"
+        return Sentence("{minutes} min {seconds} s", minutes=minutes, seconds=rest)
+    return Sentence("{hours} h {minutes} min", hours=minutes // 60, minutes=minutes % 60)
 
 
-def _told(component: ComponentHeld) -> str:
-    told = f"holds something for {component.requests}, seen {span(component.seen_s)} ago"
-    return f"{told}, in one step for {span(component.step_s)}" if component.step_s >= 1 else told
+def _head(say: Tongue) -> Row:
+    uid, state, age, holder, what, time = map(say, COLUMNS)
+    return uid, state, age, holder, what, time
 
 
-def _more(report: Report, shown: int) -> str:
+def _told(component: ComponentHeld) -> Sentence:
+    values: dict[str, Any] = {
+        "count": component.requests,
+        "seen": span(component.seen_s),
+        "step": span(component.step_s),
+    }
+    if component.step_s >= 1:
+        return Sentence("holds something for {count}, seen {seen} ago, in one step for {step}", **values)
+    return Sentence("holds something for {count}, seen {seen} ago", **values)
+
+
+def _more(report: Report, shown: int, say: Tongue) -> str:
     left = report.held_requests - shown
-    return f"and {left} more" if left else ""
+    return say(Sentence("and {count} more", count=left)) if left else ""

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, redirect_stdout
 from typing import Any, TextIO, cast
 
-from ..views.chapter import BREAK
+from ..views.breaks import BREAK
 
 
 class Unbroken:

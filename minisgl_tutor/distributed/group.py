@@ -16,6 +16,7 @@ from torch import Tensor
 from torch.distributed import FileStore, Store  # type: ignore[attr-defined]
 from torch.distributed.rendezvous import rendezvous
 
+from ..language import Sentence
 from ..models.errors import ModelError
 from .one_shot import OneShot
 from .seat import Seat
@@ -94,7 +95,14 @@ class TorchGroup:
             dist.init_process_group(backend, store=store, rank=seat.rank, world_size=seat.size)
         except (dist.DistError, RuntimeError, ValueError) as error:
             reason = str(error).splitlines()[0]
-            raise ModelError(f"Rank {seat.rank} of {seat.size} cannot reach the others: {reason}") from None
+            raise ModelError(
+                Sentence(
+                    "Rank {rank} of {size} cannot reach the others: {reason}",
+                    rank=seat.rank,
+                    size=seat.size,
+                    reason=reason,
+                )
+            ) from None
         group = cls(seat, store, device)
         group.smallest(0)
         if device.type == "cuda" and one_shot is not None:
@@ -135,8 +143,12 @@ def _take_gpu(seat: Seat) -> None:
     count = torch.cuda.device_count()
     if seat.local_size > count:
         raise ModelError(
-            f"--tp {seat.size} needs {seat.local_size} GPUs on this machine, which has {count}; "
-            "give a smaller --tp."
+            Sentence(
+                "--tp {size} needs {gpus} GPUs on this machine, which has {count}; give a smaller --tp.",
+                size=seat.size,
+                gpus=seat.local_size,
+                count=count,
+            )
         )
     torch.cuda.set_device(seat.local_rank)
 

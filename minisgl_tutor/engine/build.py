@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..distributed.seat import Seat
+from ..language import Sentence, sentence_of
 from ..models.config import ModelConfig, load_model_config
 from ..models.errors import ModelError
 from ..models.resolve import resolve_model
@@ -73,7 +74,11 @@ def build_engine(args: ServerArgs, group: Group | None = None) -> TorchEngine:
     try:
         decoder = Decoder(config, max_seq_len + 1, dtype, device, ops, group)
     except torch.OutOfMemoryError:
-        raise ModelError(f"The weights of {model_dir} do not fit into the memory of this GPU.") from None
+        raise ModelError(
+            Sentence(
+                "The weights of {model_dir} do not fit into the memory of this GPU.", model_dir=model_dir
+            )
+        ) from None
     if args.dummy_weight:
         dummy_weights(decoder)
     else:
@@ -86,7 +91,13 @@ def build_engine(args: ServerArgs, group: Group | None = None) -> TorchEngine:
             return build_cuda_engine(args, chosen, local, decoder, info, dtype, device)
         return build_cpu_engine(args, local, decoder, info, dtype, device)
     except EngineError as error:
-        raise ModelError(f"The model in {model_dir} does not run: {error}") from None
+        raise ModelError(
+            Sentence(
+                "The model in {model_dir} does not run: {reason}",
+                model_dir=model_dir,
+                reason=sentence_of(error),
+            )
+        ) from None
 
 
 def build_cpu_engine(
@@ -120,9 +131,11 @@ def find_device(name: str) -> torch.device:
     try:
         device = torch.device(name)
     except RuntimeError:
-        raise ModelError(f"{name} is not a device; give cpu or cuda.") from None
+        raise ModelError(Sentence("{name} is not a device; give cpu or cuda.", name=name)) from None
     if device.type == "cuda" and not torch.cuda.is_available():
-        raise ModelError("PyTorch finds no GPU here; give --device cpu, or install a CUDA build of torch.")
+        raise ModelError(
+            Sentence("PyTorch finds no GPU here; give --device cpu, or install a CUDA build of torch.")
+        )
     return device
 
 
@@ -136,12 +149,20 @@ def sequence_limit(args: ServerArgs, config: ModelConfig) -> int:
     max_seq_len = args.max_seq_len or min(config.max_positions, window, MAX_SEQ_LEN)
     if max_seq_len > config.max_positions:
         raise ModelError(
-            f"--max-seq-len {max_seq_len} is beyond the model's {config.max_positions} positions."
+            Sentence(
+                "--max-seq-len {max_seq_len} is beyond the model's {most} positions.",
+                max_seq_len=max_seq_len,
+                most=config.max_positions,
+            )
         )
     if max_seq_len > window:
         raise ModelError(
-            f"--max-seq-len {max_seq_len} is beyond the model's sliding window of {window} tokens, and "
-            f"windows do not slide here; give at most {window}."
+            Sentence(
+                "--max-seq-len {max_seq_len} is beyond the model's sliding window of {window} tokens, "
+                "and windows do not slide here; give at most {window}.",
+                max_seq_len=max_seq_len,
+                window=window,
+            )
         )
     return max_seq_len
 
@@ -164,11 +185,22 @@ def plan_sizes(
     wanted = args.max_running_req * -(-min(max_seq_len, POOL_SEQ_LEN) // args.page_size)
     num_pages = args.num_pages or min(wanted, affordable)
     if num_pages < 1:
-        raise ModelError(f"There is no memory for the K/V pool: one page takes {page_bytes} bytes.")
+        raise ModelError(
+            Sentence(
+                "There is no memory for the K/V pool: one page takes {page_bytes} bytes.",
+                page_bytes=page_bytes,
+            )
+        )
     if device.type == "cpu" and num_pages * page_bytes > available_memory():
         wanted_gb, free_gb = num_pages * page_bytes / 1e9, available_memory() / 1e9
         raise ModelError(
-            f"--num-pages {num_pages} take {wanted_gb:.3g} GB, of which this machine has {free_gb:.3g} free."
+            Sentence(
+                "--num-pages {num_pages} take {wanted_gb:.3g} GB, of which this machine has "
+                "{free_gb:.3g} free.",
+                num_pages=num_pages,
+                wanted_gb=wanted_gb,
+                free_gb=free_gb,
+            )
         )
     return EngineInfo(args.page_size, num_pages, args.max_running_req, max_seq_len, config.vocab_size)
 

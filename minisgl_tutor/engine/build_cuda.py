@@ -6,6 +6,7 @@ from dataclasses import replace
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
+from ..language import Sentence
 from ..models.config import ModelConfig
 from ..models.errors import ModelError
 from ..server.config import ServerArgs
@@ -31,7 +32,9 @@ def gpu_ops() -> Ops:
     """
     if find_spec("triton") is None:
         raise ModelError(
-            "A GPU needs Triton, which this torch came without; install a CUDA build of torch for Linux."
+            Sentence(
+                "A GPU needs Triton, which this torch came without; install a CUDA build of torch for Linux."
+            )
         )
     from ..models.triton_ops import TritonOps
 
@@ -62,7 +65,10 @@ def build_cuda_engine(
     stored = stored_type(args.kv_cache_dtype, dtype)
     if stored == FP8 and torch.cuda.get_device_capability(device) < FP8_CAPABILITY:
         raise ModelError(
-            "--kv-cache-dtype fp8 needs a GPU of the Ada, Hopper or a later generation; leave it out here."
+            Sentence(
+                "--kv-cache-dtype fp8 needs a GPU of the Ada, Hopper or a later generation; leave it out "
+                "here."
+            )
         )
     try:
         cache = KVCache(config, info.num_pages + 1, info.page_size, dtype, device, stored)
@@ -81,6 +87,6 @@ def build_cuda_engine(
             engine.capture(decode, max_rows, prompt)
     except torch.OutOfMemoryError:
         raise ModelError(
-            "The GPU's memory does not suffice; give a lower --memory-ratio or fewer --num-pages."
+            Sentence("The GPU's memory does not suffice; give a lower --memory-ratio or fewer --num-pages.")
         ) from None
     return engine

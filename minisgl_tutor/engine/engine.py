@@ -14,6 +14,7 @@ import torch
 from torch import Tensor
 
 from ..attention.base import AttentionBackend, AttentionBatch
+from ..language import Sentence
 from ..models.decoder import Decoder
 from .adjust import adjusted
 from .base import EngineError, EngineInfo, ForwardBatch, Logprobs, SamplingBatch, TableUpdate
@@ -93,7 +94,14 @@ class TorchEngine:
                 return self._forward(batch)
         except RuntimeError as error:
             reason = str(error).splitlines()[0]
-            raise EngineError(f"A {batch.phase} step of {len(batch.uids)} rows failed: {reason}") from error
+            raise EngineError(
+                Sentence(
+                    "A {phase} step of {len} rows failed: {reason}",
+                    phase=batch.phase,
+                    len=len(batch.uids),
+                    reason=reason,
+                )
+            ) from error
 
     @torch.inference_mode()
     def logits(self, batch: ForwardBatch) -> Tensor:
@@ -128,7 +136,9 @@ class TorchEngine:
         batch = ForwardBatch("prefill", [0], zero, zero, one, zero, update, np.ones(1, bool), greedy)
         self.forward_batch(batch).next_tokens()
         if not self.logits(batch).isfinite().all():
-            raise EngineError("its scores are not numbers; the weights are damaged, or need --dtype float32")
+            raise EngineError(
+                Sentence("its scores are not numbers; the weights are damaged, or need --dtype float32")
+            )
 
     def close(self) -> None:
         """Nothing outlives the engine."""

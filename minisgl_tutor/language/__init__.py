@@ -5,7 +5,7 @@ it.
 """
 
 from .choice import LANGUAGES, SETTING, VARIABLE, Choice, Language, chosen
-from .sentence import NOTHING, Sentence, counted, joined, sentence_of
+from .sentence import NOTHING, Sentence, counted, joined, sentence_of, verbatim
 from .system import reason_of
 from .tongue import ENGLISH, Tongue
 from .wire import packed, unpacked
@@ -26,5 +26,6 @@ __all__ = [
     "packed",
     "reason_of",
     "sentence_of",
+    "verbatim",
     "unpacked",
 ]

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from ..language import Sentence
 from .directory import read_json
 from .errors import ModelError
 
@@ -120,9 +121,15 @@ def parse_model_config(raw: Mapping[str, Any]) -> ModelConfig:
             sliding_window=_sliding_window(architecture, raw),
         )
     except KeyError as error:
-        raise ModelError(f"The model's config.json lacks {error}; download the model again.") from None
+        raise ModelError(
+            Sentence("The model's config.json lacks {reason}; download the model again.", reason=str(error))
+        ) from None
     except (TypeError, ValueError, ZeroDivisionError) as error:
-        raise ModelError(f"The model's config.json holds a value that makes no sense ({error}).") from None
+        raise ModelError(
+            Sentence(
+                "The model's config.json holds a value that makes no sense ({reason}).", reason=str(error)
+            )
+        ) from None
     _check_sizes(config)
     return config
 
@@ -136,8 +143,12 @@ def check_ranks(config: ModelConfig, tp: int) -> None:
     if config.num_heads % tp:
         fitting = [n for n in range(1, config.num_heads + 1) if config.num_heads % n == 0]
         raise ModelError(
-            f"--tp {tp} does not divide the model's {config.num_heads} attention heads; "
-            f"give one of {', '.join(map(str, fitting))}."
+            Sentence(
+                "--tp {tp} does not divide the model's {heads} attention heads; give one of {listed}.",
+                tp=tp,
+                heads=config.num_heads,
+                listed=", ".join(map(str, fitting)),
+            )
         )
 
 
@@ -149,7 +160,13 @@ def _family(raw: Mapping[str, Any]) -> tuple[str, Family]:
         if name in FAMILIES:
             return name, FAMILIES[name]
     found = ", ".join(map(str, names)) or str(raw.get("model_type", "unnamed"))
-    raise ModelError(f"The model architecture {found} is not supported; supported are {', '.join(FAMILIES)}.")
+    raise ModelError(
+        Sentence(
+            "The model architecture {found} is not supported; supported are {listed}.",
+            found=found,
+            listed=", ".join(FAMILIES),
+        )
+    )
 
 
 def _refuse_unsupported(architecture: str, raw: Mapping[str, Any]) -> None:
@@ -157,17 +174,20 @@ def _refuse_unsupported(architecture: str, raw: Mapping[str, Any]) -> None:
     problem = None
     if raw.get("quantization_config"):
         method = raw["quantization_config"].get("quant_method", "unknown")
-        problem = f"is quantised ({method}); take the bf16 weights or a GGUF file"
+        problem = Sentence("is quantised ({method}); take the bf16 weights or a GGUF file", method=method)
     elif raw.get("hidden_act", "silu") != "silu":
-        problem = f"uses the activation {raw['hidden_act']}; only silu is supported"
+        problem = Sentence("uses the activation {name}; only silu is supported", name=raw["hidden_act"])
     elif architecture != "Qwen2ForCausalLM" and raw.get("attention_bias"):
-        problem = "has biases in its attention, which is not supported"
+        problem = Sentence("has biases in its attention, which is not supported")
     elif raw.get("mlp_bias"):
-        problem = "has biases in its MLP, which is not supported"
+        problem = Sentence("has biases in its MLP, which is not supported")
     elif other := set(raw.get("layer_types") or []) - {"full_attention", "sliding_attention"}:
-        problem = f"has layers of a kind that is not supported ({', '.join(sorted(other))})"
+        kinds = ", ".join(sorted(other))
+        problem = Sentence("has layers of a kind that is not supported ({kinds})", kinds=kinds)
     if problem:
-        raise ModelError(f"This {architecture} {problem}.")
+        raise ModelError(
+            Sentence("This {architecture} {problem}.", architecture=architecture, problem=problem)
+        )
 
 
 def _sliding_window(architecture: str, raw: Mapping[str, Any]) -> int | None:
@@ -179,7 +199,12 @@ def _sliding_window(architecture: str, raw: Mapping[str, Any]) -> int | None:
         slides = bool(raw.get("use_sliding_window")) if kinds is None else "sliding_attention" in kinds
         window = raw.get("sliding_window")
         if slides and window is None:
-            raise ModelError(f"This {architecture} uses sliding-window attention but does not say how wide.")
+            raise ModelError(
+                Sentence(
+                    "This {architecture} uses sliding-window attention but does not say how wide.",
+                    architecture=architecture,
+                )
+            )
     return int(window) if slides and window is not None else None
 
 
@@ -200,8 +225,12 @@ def _rope(architecture: str, raw: Mapping[str, Any]) -> Rope:
     kind = values.get("rope_type", values.get("type", "default"))
     if kind not in ("default", "linear", "llama3") or values.get("partial_rotary_factor", 1.0) != 1.0:
         raise ModelError(
-            f"This {architecture} scales its rotary positions in a way that is not supported ({kind}); "
-            "supported are default, linear and llama3."
+            Sentence(
+                "This {architecture} scales its rotary positions in a way that is not supported "
+                "({kind}); supported are default, linear and llama3.",
+                architecture=architecture,
+                kind=kind,
+            )
         )
     theta = float(values.get("rope_theta", raw.get("rope_theta", 10000.0)))
     if kind == "default":
@@ -233,4 +262,4 @@ def _check_sizes(config: ModelConfig) -> None:
     if config.experts is not None:
         unfit = unfit or config.experts.width < 1 or not 1 <= config.experts.chosen <= config.experts.count
     if unfit or (config.sliding_window is not None and config.sliding_window < 1):
-        raise ModelError("The sizes in the model's config.json do not fit together.")
+        raise ModelError(Sentence("The sizes in the model's config.json do not fit together."))

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+from ..language import Sentence, reason_of
 from .errors import ModelError
 
 INDEX_FILE = "model.safetensors.index.json"
@@ -20,11 +21,17 @@ def read_json(path: Path) -> dict[str, Any]:
     try:
         value = json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
-        raise ModelError(f"{path} cannot be read ({error.strerror}); is this a model directory?") from None
+        raise ModelError(
+            Sentence(
+                "{path} cannot be read ({reason}); is this a model directory?",
+                path=path,
+                reason=reason_of(error),
+            )
+        ) from None
     except ValueError:
-        raise ModelError(f"{path} is not valid JSON; download the model again.") from None
+        raise ModelError(Sentence("{path} is not valid JSON; download the model again.", path=path)) from None
     if not isinstance(value, dict):
-        raise ModelError(f"{path} does not hold a JSON object; download the model again.")
+        raise ModelError(Sentence("{path} does not hold a JSON object; download the model again.", path=path))
     return value
 
 
@@ -38,13 +45,18 @@ def weight_files(model_dir: Path) -> list[Path]:
     if not index.exists():
         files = sorted(model_dir.glob("*.safetensors"))
         if not files:
-            raise ModelError(f"{model_dir} holds no *.safetensors file; give a model that does, or a GGUF.")
+            raise ModelError(
+                Sentence(
+                    "{model_dir} holds no *.safetensors file; give a model that does, or a GGUF.",
+                    model_dir=model_dir,
+                )
+            )
         return files
     names = read_json(index).get("weight_map")
     if not isinstance(names, dict):
-        raise ModelError(f"{index} has no weight_map; download the model again.")
+        raise ModelError(Sentence("{index} has no weight_map; download the model again.", index=index))
     files = [model_dir / str(name) for name in sorted(set(names.values()))]
     for file in files:
         if not file.is_file():
-            raise ModelError(f"{file} is missing; download the model again.")
+            raise ModelError(Sentence("{file} is missing; download the model again.", file=file))
     return files

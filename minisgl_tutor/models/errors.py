@@ -4,4 +4,4 @@ from __future__ import annotations
 
 
 class ModelError(Exception):
-    """A model cannot be had or used. The message is one sentence for the user: what is wrong, what to do."""
+    """A model cannot be had or used. Made with a ``Sentence``: what is wrong, what to do."""

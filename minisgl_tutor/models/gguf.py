@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ..language import Sentence
 from .config import FAMILIES, ModelConfig, Rope, parse_model_config
 from .errors import ModelError
 
@@ -79,7 +80,11 @@ def _digest(path: Path) -> str:
 
 
 def _needs_extra(gguf_file: Path) -> ModelError:
-    return ModelError(f"Reading {gguf_file} needs more packages; `minisgl-tutor doctor` says which.")
+    return ModelError(
+        Sentence(
+            "Reading {gguf_file} needs more packages; `minisgl-tutor doctor` says which.", gguf_file=gguf_file
+        )
+    )
 
 
 def _convert(gguf_file: Path, dtype: str, directory: Path) -> None:
@@ -100,8 +105,11 @@ def _convert(gguf_file: Path, dtype: str, directory: Path) -> None:
     config = parse_model_config(hf_config.to_dict())
     if config.experts is not None:
         raise ModelError(
-            f"{gguf_file} holds a mixture of experts, which can be read from safetensors files only; "
-            "give the model's directory or hub id."
+            Sentence(
+                "{gguf_file} holds a mixture of experts, which can be read from safetensors files only; "
+                "give the model's directory or hub id.",
+                gguf_file=gguf_file,
+            )
         )
     rope = _rope_scaling(reader, config)
     if rope is not None:
@@ -119,12 +127,24 @@ def _architecture(model_type: str) -> str:
         if family.model_type == model_type:
             return name
     supported = ", ".join(family.model_type for family in FAMILIES.values())
-    raise ModelError(f"The GGUF architecture {model_type} is not supported; supported are {supported}.")
+    raise ModelError(
+        Sentence(
+            "The GGUF architecture {model_type} is not supported; supported are {supported}.",
+            model_type=model_type,
+            supported=supported,
+        )
+    )
 
 
 def _unreadable(gguf_file: Path, error: Exception) -> ModelError:
     reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
-    return ModelError(f"{gguf_file} is damaged or is not a GGUF file that can be read ({reason}).")
+    return ModelError(
+        Sentence(
+            "{gguf_file} is damaged or is not a GGUF file that can be read ({reason}).",
+            gguf_file=gguf_file,
+            reason=reason,
+        )
+    )
 
 
 def _save_weights(reader: Any, config: ModelConfig, dtype: str, gguf_file: Path, target: Path) -> None:
@@ -164,7 +184,7 @@ def _hf_name(name: str) -> str:
         return f"model.layers.{parts[1]}.{LAYER_TENSORS[parts[2]]}.{parts[3]}"
     if len(parts) == 2 and parts[0] in MODEL_TENSORS:
         return f"{MODEL_TENSORS[parts[0]]}.{parts[1]}"
-    raise ModelError(f"The GGUF file holds the weights {name}, which are not supported.")
+    raise ModelError(Sentence("The GGUF file holds the weights {name}, which are not supported.", name=name))
 
 
 def _halves_from_pairs(weight: Tensor, heads: int) -> Tensor:
@@ -192,7 +212,9 @@ def _rope_scaling(reader: Any, config: ModelConfig) -> dict[str, Any] | None:
         scaled, config.head_dim
     )
     if not torch.allclose(effect, expected, rtol=1e-3):
-        raise ModelError("The GGUF file scales its rotary positions in a way that is not supported.")
+        raise ModelError(
+            Sentence("The GGUF file scales its rotary positions in a way that is not supported.")
+        )
     return {
         "rope_type": "llama3",
         "rope_theta": theta,

@@ -9,6 +9,7 @@ from importlib import import_module
 from pathlib import Path
 
 from .. import resources
+from ..language import Sentence
 from .directory import weight_files
 from .errors import ModelError
 
@@ -19,7 +20,7 @@ HUBS: Mapping[str, tuple[str, str]] = {
 }
 """By ``--model-source``: the hub's name, and its client, which has a ``snapshot_download``."""
 
-REMEDY = (
+REMEDY = Sentence(
     "give --model a directory or a GGUF file, "
     "or start without --model for the model that ships with the package"
 )
@@ -44,12 +45,16 @@ def resolve_model(model: str | None, dtype: str = "bfloat16", source: str = "hug
         return _checked_directory(path)
     if path.is_file():
         if path.suffix.lower() != ".gguf":
-            raise ModelError(f"{model} is a file but not a *.gguf one; {REMEDY}.")
+            raise ModelError(
+                Sentence("{model} is a file but not a *.gguf one; {remedy}.", model=model, remedy=REMEDY)
+            )
         from .gguf import converted
 
         return converted(path, dtype, cache_dir())
     if model.startswith(("/", ".", "~")) or path.suffix.lower() == ".gguf" or model.count("/") > 1:
-        raise ModelError(f"There is no file or directory {model}; {REMEDY}.")
+        raise ModelError(
+            Sentence("There is no file or directory {model}; {remedy}.", model=model, remedy=REMEDY)
+        )
     return _from_hub(model, source)
 
 
@@ -64,7 +69,13 @@ def cache_dir() -> Path:
 
 def _checked_directory(path: Path) -> Path:
     if not (path / "config.json").is_file():
-        raise ModelError(f"{path} is not a model directory, as it has no config.json; {REMEDY}.")
+        raise ModelError(
+            Sentence(
+                "{path} is not a model directory, as it has no config.json; {remedy}.",
+                path=path,
+                remedy=REMEDY,
+            )
+        )
     return path
 
 
@@ -80,8 +91,14 @@ def _from_hub(name: str, source: str) -> Path:
         snapshot_download = import_module(client).snapshot_download
     except ImportError:
         raise ModelError(
-            f"{name} is no path, and the package {client}, which would fetch it from {hub}, is not "
-            f"installed; run pip install {client}, or {REMEDY}."
+            Sentence(
+                "{name} is no path, and the package {client}, which would fetch it from {hub}, is not "
+                "installed; run pip install {client}, or {remedy}.",
+                name=name,
+                client=client,
+                hub=hub,
+                remedy=REMEDY,
+            )
         ) from None
     # Not in the cache, or only in part: which error says so varies between versions of the hub's client.
     with contextlib.suppress(Exception):
@@ -94,7 +111,14 @@ def _from_hub(name: str, source: str) -> Path:
         reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
         other = next(known for known in HUBS if known != source)
         raise ModelError(
-            f"{name} is no file or directory, is not in the {hub} cache, and cannot be downloaded "
-            f"({reason}); check the id and the network, give --model-source {other} if it is there, "
-            f"or {REMEDY}."
+            Sentence(
+                "{name} is no file or directory, is not in the {hub} cache, and cannot be downloaded "
+                "({reason}); check the id and the network, give --model-source {other} if it is there, "
+                "or {remedy}.",
+                name=name,
+                hub=hub,
+                reason=reason,
+                other=other,
+                remedy=REMEDY,
+            )
         ) from None

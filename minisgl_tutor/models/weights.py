@@ -10,6 +10,7 @@ import torch
 from safetensors import SafetensorError, safe_open
 from torch import Tensor
 
+from ..language import Sentence
 from ..progress import progress
 from .decoder import Decoder
 from .directory import weight_files
@@ -37,9 +38,21 @@ def load_weights(decoder: Decoder, model_dir: Path) -> None:
                         if not _ignored(name, decoder):
                             advance(_fill(places, name, tensors, decoder.shard, file))
             except (SafetensorError, OSError) as error:
-                raise ModelError(f"{file} is damaged ({error}); download the model again.") from None
+                raise ModelError(
+                    Sentence(
+                        "{file} is damaged ({reason}); download the model again.",
+                        file=file,
+                        reason=str(error),
+                    )
+                ) from None
     if places:
-        raise ModelError(f"{model_dir} lacks the weights {next(iter(places))}; download the model again.")
+        raise ModelError(
+            Sentence(
+                "{model_dir} lacks the weights {name}; download the model again.",
+                model_dir=model_dir,
+                name=next(iter(places)),
+            )
+        )
     decoder.freeze()
 
 
@@ -53,13 +66,27 @@ def _fill(places: dict[str, Tensor], name: str, tensors: Any, shard: Shard, file
     """Gives the bytes of the place that is filled now."""
     place = places.pop(name, None)
     if place is None:
-        raise ModelError(f"{file} holds the weights {name}, which this kind of model does not have.")
+        raise ModelError(
+            Sentence(
+                "{file} holds the weights {name}, which this kind of model does not have.",
+                file=file,
+                name=name,
+            )
+        )
     stored = tensors.get_slice(name)
     found: list[int] = stored.get_shape()
     part = shard.part(name, found) if len(found) == place.dim() else None
     own = found if part is None else part.shape(found)
     if own != list(place.shape):
-        raise ModelError(f"{name} in {file} has the shape {own}, not {list(place.shape)} as configured.")
+        raise ModelError(
+            Sentence(
+                "{name} in {file} has the shape {found}, not {shape} as configured.",
+                name=name,
+                file=file,
+                found=own,
+                shape=list(place.shape),
+            )
+        )
     place.copy_(tensors.get_tensor(name) if part is None else part.of(stored))
     return place.nbytes
 

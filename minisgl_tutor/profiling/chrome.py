@@ -12,6 +12,7 @@ from typing import Any
 
 import msgspec
 
+from ..language import Sentence, reason_of
 from .timeline import Span
 
 SPANS_AT_ONCE = 4096
@@ -25,7 +26,7 @@ NAMES = (
 
 
 class ProfileError(ValueError):
-    """A file that cannot be written, or is no profile; the message is a sentence for the user."""
+    """A file that cannot be written, or is no profile; made with a ``Sentence`` for the user."""
 
 
 class TraceFile:
@@ -42,7 +43,9 @@ class TraceFile:
         try:
             path.write_text(NAMES, encoding="utf-8")
         except OSError as error:
-            raise ProfileError(f"{path} cannot be written: {error.strerror or error}") from None
+            raise ProfileError(
+                Sentence("{path} cannot be written: {reason}", path=path, reason=reason_of(error))
+            ) from None
 
     def write(self, span: Span) -> None:
         if self._room:
@@ -73,7 +76,9 @@ def finish(path: Path) -> None:
             # Whoever killed the process may have torn its last line.
             path.write_bytes(text[: text.rfind(b"}}") + 2] + b"\n]\n")
     except OSError as error:
-        raise ProfileError(f"{path} cannot be written: {error.strerror or error}") from None
+        raise ProfileError(
+            Sentence("{path} cannot be written: {reason}", path=path, reason=reason_of(error))
+        ) from None
 
 
 def read_spans(path: Path) -> Iterator[Span]:
@@ -90,9 +95,11 @@ def read_spans(path: Path) -> Iterator[Span]:
                 hid = round(args.get("hid_us", 0) * 1000)
                 yield Span(event["name"], begin, begin + took, args["step"], hid, args.get("what", ""))
     except OSError as error:
-        raise ProfileError(f"{path} cannot be read: {error.strerror or error}") from None
+        raise ProfileError(
+            Sentence("{path} cannot be read: {reason}", path=path, reason=reason_of(error))
+        ) from None
     except (msgspec.DecodeError, UnicodeDecodeError, LookupError, TypeError):
-        raise ProfileError(f"{path} is not a profile of this program") from None
+        raise ProfileError(Sentence("{path} is not a profile of this program", path=path)) from None
 
 
 def _event(span: Span) -> str:

@@ -15,6 +15,7 @@ from typing import Any
 from tokenizers import AddedToken
 from tokenizers import Tokenizer as LibraryTokenizer
 
+from ..language import Sentence
 from .template import ChatTemplate
 from .tokenizer import Tokenizer
 
@@ -35,7 +36,9 @@ def load_tokenizer(path: str | Path, now: Clock = datetime.now) -> Tokenizer:
     """
     path = Path(path)
     if not path.exists():
-        raise TokenizerNotFound(f"there is no model at {path}; give a model directory or a GGUF file")
+        raise TokenizerNotFound(
+            Sentence("there is no model at {path}; give a model directory or a GGUF file", path=path)
+        )
     if (path / "tokenizer.json").is_file():
         return _from_json(path, now)
     return _from_transformers(path, now)
@@ -63,7 +66,9 @@ def _from_json(path: Path, now: Clock) -> Tokenizer:
     try:
         library = LibraryTokenizer.from_file(str(path / "tokenizer.json"))
     except Exception as error:  # the library raises bare exceptions
-        raise TokenizerNotFound(f"{path / 'tokenizer.json'} cannot be read: {error}") from error
+        raise TokenizerNotFound(
+            Sentence("{file} cannot be read: {reason}", file=path / "tokenizer.json", reason=str(error))
+        ) from error
     config = _read_json(path / "tokenizer_config.json")
     if "added_tokens_decoder" not in config:  # the older layout keeps special tokens in a file of their own
         config |= _read_json(path / "special_tokens_map.json")
@@ -79,8 +84,11 @@ def _from_transformers(path: Path, now: Clock) -> Tokenizer:
         from transformers import AutoTokenizer
     except ImportError as error:
         raise TokenizerNotFound(
-            f"{path} has no tokenizer.json, and reading other formats needs transformers: "
-            "`minisgl-tutor doctor` says how to install it, or give a directory with a tokenizer.json"
+            Sentence(
+                "{path} has no tokenizer.json, and reading other formats needs transformers: "
+                "`minisgl-tutor doctor` says how to install it, or give a directory with a tokenizer.json",
+                path=path,
+            )
         ) from error
     try:
         if path.is_dir():
@@ -91,7 +99,11 @@ def _from_transformers(path: Path, now: Clock) -> Tokenizer:
     except Exception as error:  # transformers raises whatever its many readers do
         reason = str(error).partition("\n")[0].rstrip(": ")
         raise TokenizerNotFound(
-            f"{path} has no tokenizer.json, and transformers finds no other tokenizer in it: {reason}"
+            Sentence(
+                "{path} has no tokenizer.json, and transformers finds no other tokenizer in it: {reason}",
+                path=path,
+                reason=reason,
+            )
         ) from error
     special_tokens = dict(loaded.special_tokens_map)
     source = _default_template(loaded.chat_template)
@@ -159,5 +171,7 @@ def _read_json(path: Path) -> dict[str, Any]:
     except (FileNotFoundError, NotADirectoryError):
         return {}
     except ValueError as error:
-        raise TokenizerNotFound(f"{path} is not JSON: {error}") from error
+        raise TokenizerNotFound(
+            Sentence("{path} is not JSON: {reason}", path=path, reason=str(error))
+        ) from error
     return value if isinstance(value, dict) else {}

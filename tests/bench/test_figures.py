@@ -56,7 +56,7 @@ def test_255_of_256_is_said() -> None:
     answers = [answer(0.0, [1.0], 2.0, 255, asked=256), answer(0.0, [1.0], 2.0, 256, asked=256)]
     found = figures(answers, 0.0)
     assert found["tokens_per_answer"] == [255, 256]
-    (short, chunks) = remarks(found)
+    (short, chunks) = map(str, remarks(found))
     assert short.startswith("1 of 2 answers are short: as few as 255 tokens, where 256")
     assert chunks.startswith("511 tokens came in 2 chunks")
 
@@ -67,21 +67,21 @@ def test_what_was_counted_by_whom_is_said() -> None:
     assert figures([without], 0.0)["counted_by"] == "chunks of text"
     mixed = figures([with_usage, without], 0.0)
     assert mixed["counted_by"] == "the server, else chunks"
-    assert remarks(mixed) == [
+    assert list(map(str, remarks(mixed))) == [
         "The server reported no usage for 1 of 2 answers: there a chunk of text counts as one token."
     ]
 
 
 def test_a_busy_client_says_so() -> None:
     (remark,) = remarks(figures([answer(0.0, [1.0], 2.0, 1)], client_cpu_s=1.8))
-    assert "90% of a core" in remark
+    assert "90% of a core" in str(remark)
 
 
 def test_a_client_that_cannot_keep_up_says_so() -> None:
     late = answer(5.0, [6.0], 7.0, 1)
     late.sent_s = 5.1
     (remark,) = remarks(figures([late], 0.0, timed=True))
-    assert "sent 100 ms or more after it was due" in remark
+    assert "sent 100 ms or more after it was due" in str(remark)
     assert figures([late], 0.0)["sent_late_ms"] is None
 
 

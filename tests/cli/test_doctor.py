@@ -13,6 +13,7 @@ from minisgl_tutor.cli import checks
 from minisgl_tutor.cli.checks import FOR_ALL, FOR_GPU, FOR_NOTHING, FOR_SERVING, FOR_STUDY, Finding
 from minisgl_tutor.cli.install import install_command
 from minisgl_tutor.cli.main import main
+from minisgl_tutor.language import Sentence
 
 
 def doctor(monkeypatch: pytest.MonkeyPatch, *findings: Finding) -> object:
@@ -22,14 +23,21 @@ def doctor(monkeypatch: pytest.MonkeyPatch, *findings: Finding) -> object:
     return ended.value.code
 
 
-FINE = Finding("Python", "3.12", True, FOR_ALL)
+def finding(
+    what: str, found: str, fine: bool, needed_by: tuple[Sentence, ...], remedy: str | None = None
+) -> Finding:
+    advice = None if remedy is None else checks.as_is(remedy)
+    return Finding(checks.as_is(what), checks.as_is(found), fine, needed_by, advice)
+
+
+FINE = finding("Python", "3.12", True, FOR_ALL)
 
 
 def test_a_missing_gpu_or_a_taken_port_is_no_failure(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    gpu = Finding("nvcc", "not found", False, FOR_GPU, "install it")
-    port = Finding("port", "taken", False, FOR_NOTHING, "take another")
+    gpu = finding("nvcc", "not found", False, FOR_GPU, "install it")
+    port = finding("port", "taken", False, FOR_NOTHING, "take another")
     assert doctor(monkeypatch, FINE, gpu, port) == 0
     shown = capsys.readouterr().out
     assert "install it" in shown
@@ -46,15 +54,15 @@ def test_a_command_to_copy_is_not_cut_by_a_narrow_terminal(
 ) -> None:
     monkeypatch.setenv("COLUMNS", "80")
     command = f"{'/folder' * 12}/python -m pip install -c constraints.txt -e '.[engine]'"
-    doctor(monkeypatch, FINE, Finding("engine packages", "missing: torch", False, FOR_SERVING, command))
+    doctor(monkeypatch, FINE, finding("engine packages", "missing: torch", False, FOR_SERVING, command))
     assert f"engine packages: {command}" in capsys.readouterr().out.splitlines()
 
 
 @pytest.mark.parametrize("needed_by", [FOR_ALL, FOR_STUDY, FOR_SERVING])
 def test_anything_else_that_lacks_is_a_failure(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], needed_by: tuple[str, ...]
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], needed_by: tuple[Sentence, ...]
 ) -> None:
-    assert doctor(monkeypatch, FINE, Finding("cheese", "none", False, needed_by, "buy some")) == 1
+    assert doctor(monkeypatch, FINE, finding("cheese", "none", False, needed_by, "buy some")) == 1
     shown = capsys.readouterr().out
     assert [f"{command}: needs cheese" in shown for command in FOR_ALL] == [c in needed_by for c in FOR_ALL]
 
@@ -73,10 +81,10 @@ def test_a_missing_package_comes_with_its_command(monkeypatch: pytest.MonkeyPatc
         return "1.0"
 
     monkeypatch.setattr(metadata, "version", version)
-    finding = checks.packages("engine packages", ["torch", "gguf"], "engine", FOR_SERVING)
-    assert (finding.found, finding.fine) == ("missing: torch", False)
-    assert finding.remedy == install_command("engine")
-    assert checks.packages("light packages", ["rich"], "", FOR_ALL).fine
+    found = checks.packages(Sentence("some"), ["torch", "gguf"], "engine", FOR_SERVING)
+    assert (str(found.found), found.fine) == ("missing: torch", False)
+    assert str(found.remedy) == install_command("engine")
+    assert checks.packages(Sentence("some"), ["rich"], "", FOR_ALL).fine
 
 
 def test_the_sockets_are_tried() -> None:
@@ -109,9 +117,9 @@ def test_weights_must_be_whole(tmp_path: Path) -> None:
 
 def test_a_missing_model_is_a_finding(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(checks, "model_dir", lambda: tmp_path)
-    finding = checks.shipped_model()
-    assert not finding.fine
-    assert "--model" in finding.remedy
+    found = checks.shipped_model()
+    assert not found.fine
+    assert "--model" in str(found.remedy)
 
 
 def test_the_shipped_model_and_the_chapters_are_found() -> None:
@@ -122,7 +130,7 @@ def test_the_shipped_model_and_the_chapters_are_found() -> None:
 def test_a_torch_that_does_not_import_is_a_finding(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(checks, "TORCH_PROBE", "raise ImportError('no such library')")
     torch, gpus = checks.torch_build()
-    assert (torch.fine, torch.found) == (False, "ImportError: no such library")
+    assert (torch.fine, str(torch.found)) == (False, "ImportError: no such library")
     assert gpus is None
 
 
@@ -135,10 +143,10 @@ def probe(monkeypatch: pytest.MonkeyPatch, cuda: str | None, *gpus: str, driver:
 def test_without_anything_of_a_gpu_there_is_one_row_about_it(monkeypatch: pytest.MonkeyPatch) -> None:
     probe(monkeypatch, None)
     last = list(checks.examine())[-1]
-    assert (last.what, last.found) == ("GPU", "none (only `serve` on a GPU needs one)")
+    assert (str(last.what), str(last.found)) == ("GPU", "none (only `serve` on a GPU needs one)")
     assert not last.fine
     assert not last.remedy
-    assert [finding.what for finding in checks.examine() if finding.needed_by == FOR_GPU] == ["GPU"]
+    assert [str(each.what) for each in checks.examine() if each.needed_by == FOR_GPU] == ["GPU"]
 
 
 @pytest.mark.parametrize("cuda, gpus, driver", [("12.9", ["H"], True), ("12.9", [], False), (None, [], True)])
@@ -146,7 +154,7 @@ def test_a_driver_or_a_cuda_build_bring_the_rows_about_gpus(
     monkeypatch: pytest.MonkeyPatch, cuda: str | None, gpus: list[str], driver: bool
 ) -> None:
     probe(monkeypatch, cuda, *gpus, driver=driver)
-    rows = {finding.what: finding for finding in checks.examine() if finding.needed_by == FOR_GPU}
+    rows = {str(each.what): each for each in checks.examine() if each.needed_by == FOR_GPU}
     assert list(rows) == ["GPUs that torch can use", "GPU packages", "nvidia-smi", "nvcc"]
     assert rows["GPUs that torch can use"].fine == bool(gpus)
 
@@ -158,22 +166,23 @@ def test_what_is_missing_is_missing_once(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr(metadata, "version", version)
     monkeypatch.setattr(checks, "find_spec", lambda name: None)
     monkeypatch.setattr(checks, "has_driver", lambda: True)
-    missing = [finding for finding in checks.examine() if finding.found.startswith("missing: ")]
-    names = [name for finding in missing for name in finding.found.removeprefix("missing: ").split(", ")]
+    found = [str(each.found) for each in checks.examine()]
+    missing = [text.removeprefix("missing: ") for text in found if text.startswith("missing: ")]
+    names = [name for text in missing for name in text.split(", ")]
     assert "torch" in names
     assert len(names) == len(set(names))
-    assert "torch" not in [finding.what for finding in checks.examine()]
+    assert "torch" not in [str(each.what) for each in checks.examine()]
 
 
 def test_a_tool_that_is_not_there_is_a_finding() -> None:
-    finding = checks.tool("no-such-tool", [], "the tool")
-    assert (finding.fine, finding.remedy) == (False, "install the tool")
+    found = checks.tool("no-such-tool", [], Sentence("the tool"))
+    assert (found.fine, str(found.remedy)) == (False, "install the tool")
 
 
 def test_doctor_looks_at_torch_without_importing_it() -> None:
     program = (
         "import sys\nfrom minisgl_tutor.cli.checks import examine\n"
-        "found = {finding.what: finding.fine for finding in examine()}\n"
+        "found = {str(finding.what): finding.fine for finding in examine()}\n"
         "assert 'torch' in found and found['Python']\n"
         "assert 'torch' not in sys.modules and 'transformers' not in sys.modules\n"
     )

@@ -6,9 +6,10 @@ import sys
 from pathlib import Path
 
 import pytest
-import typer
 
 from minisgl_tutor.cli import install
+from minisgl_tutor.cli.fail import Failure
+from minisgl_tutor.language import Sentence
 
 
 @pytest.fixture
@@ -45,12 +46,12 @@ def test_an_installed_package_is_installed_by_its_name(
 
 
 def test_a_command_without_torch_ends_with_the_line_to_run(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(install, "find_spec", lambda name: None)
-    with pytest.raises(typer.Exit) as ended:
-        install.need_engine("flying")
-    assert ended.value.exit_code == 1
-    (line,) = capsys.readouterr().err.splitlines()
-    assert line.startswith("Error: flying needs torch, which is not installed; run: ")
+    with pytest.raises(Failure) as ended:
+        install.need_engine(Sentence("flying"))
+    assert ended.value.status == 1
+    line = str(ended.value.sentence)
+    assert line.startswith("flying needs torch, which is not installed; run: ")
     assert line.endswith(install.install_command("engine"))

@@ -10,6 +10,7 @@ from minisgl_tutor.cli.install import install_command
 from minisgl_tutor.cli.main import main
 from minisgl_tutor.cli.program import program
 from minisgl_tutor.gaps import REFERENCE
+from minisgl_tutor.language import Tongue
 from minisgl_tutor.server.config import Limits, SchedulerConfig, ServerArgs
 from minisgl_tutor.server.processes import launch
 from minisgl_tutor.server.workers.errors import StartError
@@ -24,7 +25,7 @@ class Launches:
         self.failure: StartError | None = None
         self.status = 7
 
-    def __call__(self, server_args: ServerArgs, run_shell: bool, program: str) -> int:
+    def __call__(self, server_args: ServerArgs, run_shell: bool, program: str, say: Tongue) -> int:
         if self.failure is not None:
             raise self.failure
         self.args.append(server_args)

@@ -13,6 +13,7 @@ from rich.console import Console
 
 from minisgl_tutor.cli.main import main
 from minisgl_tutor.cli.top_view import drawn, lines, span
+from minisgl_tutor.language import ENGLISH
 from minisgl_tutor.server.operations.audit import ComponentHeld, Holding, Report, RequestHeld
 
 EMPTY = Report("tiny", 0, 0, [ComponentHeld("api", 0, 0.0, 0.0)], [])
@@ -107,7 +108,7 @@ def test_what_goes_wrong_is_a_sentence(server: Server, capsys, status: int, body
 def test_a_screen_shows_as_many_requests_as_it_has_room_for() -> None:
     def screen(height: int) -> str:
         console = Console(width=100, height=height, record=True, file=io.StringIO())
-        console.print(drawn(FULL, "http://x", height))
+        console.print(drawn(FULL, "http://x", height, ENGLISH))
         return console.export_text()
 
     assert "running" in screen(30) and "more" not in screen(30)
@@ -116,9 +117,9 @@ def test_a_screen_shows_as_many_requests_as_it_has_room_for() -> None:
 
 
 def test_a_report_that_leaves_some_out_says_so() -> None:
-    assert list(lines(Report("tiny", 5, 1, [], [LEAK])))[-1] == "and 4 more"
+    assert list(lines(Report("tiny", 5, 1, [], [LEAK]), ENGLISH))[-1] == "and 4 more"
 
 
 @pytest.mark.parametrize(("seconds", "text"), [(0.04, "0.0 s"), (60, "1 min 0 s"), (7260.9, "2 h 1 min")])
 def test_spans(seconds: float, text: str) -> None:
-    assert span(seconds) == text
+    assert str(span(seconds)) == text

@@ -7,54 +7,65 @@ from contextlib import contextmanager
 
 from rich.console import Console
 
+from ...language import Sentence, Tongue
 from ..config import ServerArgs
 
 DEFAULT_URL = f"http://{ServerArgs.host}:{ServerArgs.port}"
 """Where chat asks without being told."""
 
-Update = Callable[[str], None]
+Update = Callable[[Sentence], None]
 
 
 @contextmanager
-def progress(line: str) -> Iterator[Update]:
+def progress(line: Sentence, say: Tongue) -> Iterator[Update]:
     """Shows on stderr what is being done. On a terminal each line takes the place of the one before."""
     console = Console(stderr=True, highlight=False, markup=False)
     if console.is_terminal:
-        with console.status(line) as status:
-            yield status.update
+        with console.status(say(line)) as status:
+            yield lambda line: status.update(say(line))
     else:
-        console.print(line, soft_wrap=True)
-        yield lambda line: console.print(line, soft_wrap=True)
+        console.print(say(line), soft_wrap=True)
+        yield lambda line: console.print(say(line), soft_wrap=True)
 
 
-def ready_line(url: str, model: str) -> str:
-    return f"minisgl-tutor is ready at {url}, serving {model}."
+def ready_line(url: str, model: str) -> Sentence:
+    return Sentence("minisgl-tutor is ready at {url}, serving {model}.", url=url, model=model)
 
 
-def record_line(file: str) -> str:
-    return f"Recording to {file}"
+def record_line(file: str) -> Sentence:
+    return Sentence("Recording to {file}", file=file)
 
 
-def gaps_line(gaps: Sequence[str], program: str) -> str:
-    return f"With faults that were asked for: {', '.join(gaps)} (`{program} gaps` explains them)"
+def gaps_line(gaps: Sequence[str], program: str) -> Sentence:
+    return Sentence(
+        "With faults that were asked for: {names} (`{program} gaps` explains them)",
+        names=", ".join(gaps),
+        program=program,
+    )
 
 
-def top_line(url: str, program: str) -> str:
-    return f"To see who holds what for which request:\n  {program} top {_where(url)}".rstrip()
+def top_line(url: str, program: str) -> Sentence:
+    command = f"{program} top {_where(url)}".rstrip()
+    return Sentence("To see who holds what for which request:\n  {command}", command=command)
 
 
-def usage(url: str, model: str, program: str) -> str:
+def usage(url: str, model: str, program: str) -> Sentence:
     """Two commands that ask the server, to be pasted into another terminal.
 
     ``program`` is how the reader calls this program there.
     """
-    return (
-        f'Ask it from another terminal:\n  {program} chat {_where(url)}"What is a KV cache?"\n'
+    question = Sentence("What is a KV cache?")
+    return Sentence(
+        'Ask it from another terminal:\n  {chat}"{question}"\n'
         "or with any other client:\n"
-        f"  curl -N {url}/v1/chat/completions -H 'Content-Type: application/json' \\\n"
-        f'    -d \'{{"model": "{model}", "stream": true, "max_tokens": 128, '
-        '"messages": [{"role": "user", "content": "What is a KV cache?"}]}\'\n'
-        "Ctrl+C stops it."
+        "  curl -N {url}/v1/chat/completions -H 'Content-Type: application/json' \\\n"
+        '    -d \'{{"model": "{model}", "stream": true, "max_tokens": 128, '
+        '"messages": [{{"role": "user", "content": "{question}"}}]}}\'\n'
+        "Ctrl+C stops it.",
+        chat=f"{program} chat {_where(url)}",
+        question=question,
+        url=url,
+        model=model,
     )
 
 

@@ -25,6 +25,7 @@ import uvicorn
 from setproctitle import setproctitle
 from starlette.types import ASGIApp
 
+from ...language import ENGLISH, Sentence, Tongue
 from ...links import Observers
 from ...links.zmq_queue import ZmqAsyncPullQueue, ZmqAsyncPushQueue
 from ...recording.recorder import RecordFile, RecordingApp, RecordTarget, message_log
@@ -64,6 +65,7 @@ def run_api_server(
     run_shell: bool = False,
     record: RecordTarget | None = None,
     program: str = "minisgl-tutor",
+    say: Tongue = ENGLISH,
 ) -> int:
     """Serves from this process, with the workers that ``start_subprocess`` starts (C2.16).
 
@@ -96,7 +98,7 @@ def run_api_server(
             [ZmqAsyncPushQueue(address, "tokenizer", outgoing) for address in addresses.tokenizers],
             ZmqAsyncPullQueue(addresses.frontend, "frontend", incoming),
         )
-        interrupt = _wait_ready(children, signals)
+        interrupt = _wait_ready(children, signals, say)
         if interrupt is not None:
             return 128 + interrupt
         url, model = url_of(sock), server_args.served_model
@@ -112,19 +114,24 @@ def run_api_server(
         if not run_shell:
             lines.append(usage(url, model, program))
         else:
-            shell = [sys.executable, "-m", "minisgl_tutor", "chat", "--url", url]
+            shell = [sys.executable, "-m", "minisgl_tutor", "chat", "--url", url, "--lang", say.language]
         env = {} if server_args.api_key is None else {API_KEY_VARIABLE: server_args.api_key}
-        return ApiProcess(operations, state, children, signals, "\n".join(lines), shell, env).run(sock)
+        return ApiProcess(operations, state, children, signals, "\n".join(map(say, lines)), shell, env).run(
+            sock
+        )
 
 
-def _wait_ready(children: Children, signals: StopSignals) -> signal.Signals | None:
+def _wait_ready(children: Children, signals: StopSignals, say: Tongue) -> signal.Signals | None:
     waiting = children.names
-    with progress(f"starting {', '.join(waiting)}") as update:
+    with progress(Sentence("starting {names}", names=", ".join(waiting)), say) as update:
 
         def tell(name: str) -> None:
             waiting.remove(name)
-            rest = f"; still starting: {', '.join(waiting)}" if waiting else ""
-            update(f"{name} is ready{rest}")
+            if waiting:
+                rest = ", ".join(waiting)
+                update(Sentence("{name} is ready; still starting: {names}", name=name, names=rest))
+            else:
+                update(Sentence("{name} is ready", name=name))
 
         return children.wait_ready(signals, tell)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import resource
 from contextlib import suppress
 
+from ...language import Sentence
 from ..workers.errors import StartError
 
 WANTED = 65_536
@@ -26,6 +27,10 @@ def allow_files() -> None:
             soft = granted
     if soft < NEEDED:
         raise StartError(
-            f"a process may have only {soft} files open here, and the server needs {NEEDED} at least; "
-            "allow more with `ulimit -n 1024`"
+            Sentence(
+                "a process may have only {most} files open here, and the server needs {needed} at least; "
+                "allow more with `ulimit -n 1024`",
+                most=soft,
+                needed=NEEDED,
+            )
         )

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ...distributed.seat import local_seats
+from ...language import ENGLISH, Sentence, Tongue, reason_of, sentence_of
 from ...models.config import check_ranks, load_model_config
 from ...models.errors import ModelError
 from ...models.resolve import resolve_model
@@ -37,10 +38,13 @@ if TYPE_CHECKING:
     from ..workers.worker import Ready
 
 
-def launch_server(server_args: ServerArgs, run_shell: bool = False, program: str = "minisgl-tutor") -> int:
+def launch_server(
+    server_args: ServerArgs, run_shell: bool = False, program: str = "minisgl-tutor", say: Tongue = ENGLISH
+) -> int:
     """Runs a whole server until it is told to stop, or until a part of it dies; returns the exit status.
 
     ``program`` is what the reader types to call this program; it stands in what the server says of itself.
+    ``say`` says that.
 
     Raises:
         StartError: it cannot start. Nothing is left behind.
@@ -51,15 +55,15 @@ def launch_server(server_args: ServerArgs, run_shell: bool = False, program: str
     configure_logging(server_args.log_level)
     own_seat = seat_of_launch(server_args.tp, os.environ)
     if own_seat is not None and own_seat.rank > 0:
-        return run_other_rank(server_args, find_model(server_args), own_seat)
+        return run_other_rank(server_args, find_model(server_args, say), own_seat, say)
     # Only a look: a taken port should be known before a model is downloaded.
     bind_port(server_args.host, server_args.port).close()
-    model_dir = find_model(server_args)
+    model_dir = find_model(server_args, say)
     if server_args.tp > 1:
         try:
             check_ranks(load_model_config(model_dir), server_args.tp)
         except ModelError as error:
-            raise StartError(str(error)) from None
+            raise StartError(sentence_of(error)) from None
     target = _record_target(server_args)
 
     build_worker = partial(build_tokenize_worker, server_args)
@@ -80,10 +84,12 @@ def launch_server(server_args: ServerArgs, run_shell: bool = False, program: str
             observe = partial(message_log, target, receiver)
             children.start(name, tokenize_worker, *links, str(model_dir), build_worker, observe)
 
-    return run_api_server(server_args, start_subprocess, run_shell=run_shell, record=target, program=program)
+    return run_api_server(
+        server_args, start_subprocess, run_shell=run_shell, record=target, program=program, say=say
+    )
 
 
-def find_model(args: ServerArgs) -> Path:
+def find_model(args: ServerArgs, say: Tongue = ENGLISH) -> Path:
     """The directory of the model, downloaded or converted first where needed.
 
     Converting needs torch, of which the API server is to stay free, so that is
@@ -97,12 +103,13 @@ def find_model(args: ServerArgs) -> Path:
         try:
             return resolve_model(args.model)
         except ModelError as error:
-            raise StartError(str(error)) from None
+            raise StartError(sentence_of(error)) from None
 
     from ..workers.children import Children
     from ..workers.signals import StopSignals
 
-    print(f"preparing {args.model}, which may take minutes the first time", file=sys.stderr)
+    preparing = Sentence("preparing {model}, which may take minutes the first time", model=args.model)
+    print(say(preparing), file=sys.stderr)
     with StopSignals() as signals, Children(args.log_level) as children:
         answer = children.directory / "model"
         children.start("minisgl-model-finder", _find_model, args, answer)
@@ -126,5 +133,9 @@ def _record_target(args: ServerArgs) -> RecordTarget | None:
         )
     except OSError as error:
         raise StartError(
-            f"{args.record} cannot be written ({error.strerror}); give --record another"
+            Sentence(
+                "{record} cannot be written ({reason}); give --record another",
+                record=args.record,
+                reason=reason_of(error),
+            )
         ) from None

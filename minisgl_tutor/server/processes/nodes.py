@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from ...distributed.seat import Seat
+from ...language import ENGLISH, Sentence, Tongue
 from ..config import ServerArgs
 from ..workers.children import Children
 from ..workers.errors import StartError
@@ -36,21 +37,38 @@ def seat_of_launch(tp: int, environ: Mapping[str, str]) -> Seat | None:
         int(environ["MASTER_PORT"]), environ["MASTER_ADDR"]
     except KeyError as error:
         raise StartError(
-            f"WORLD_SIZE is set but {error.args[0]} is not; start with torchrun, or unset WORLD_SIZE"
+            Sentence(
+                "WORLD_SIZE is set but {name} is not; start with torchrun, or unset WORLD_SIZE",
+                name=error.args[0],
+            )
         ) from None
     except ValueError as error:
-        raise StartError(f"a launch variable of torch is not a number: {error}") from None
+        raise StartError(
+            Sentence("a launch variable of torch is not a number: {reason}", reason=str(error))
+        ) from None
     if size != tp:
-        raise StartError(f"WORLD_SIZE is {size} but --tp is {tp}; give --tp {size}, or unset WORLD_SIZE")
+        raise StartError(
+            Sentence(
+                "WORLD_SIZE is {size} but --tp is {tp}; give --tp {size}, or unset WORLD_SIZE",
+                size=size,
+                tp=tp,
+            )
+        )
     if not 0 <= rank < size or not 0 <= local_rank < local_size <= size:
         raise StartError(
-            f"RANK {rank} of WORLD_SIZE {size} and LOCAL_RANK {local_rank} of LOCAL_WORLD_SIZE {local_size} "
-            "do not fit together"
+            Sentence(
+                "RANK {rank} of WORLD_SIZE {size} and LOCAL_RANK {local_rank} of LOCAL_WORLD_SIZE "
+                "{local_size} do not fit together",
+                rank=rank,
+                size=size,
+                local_rank=local_rank,
+                local_size=local_size,
+            )
         )
     return Seat(rank, size, local_rank, local_size, meeting=None)
 
 
-def run_other_rank(args: ServerArgs, model_dir: Path, seat: Seat) -> int:
+def run_other_rank(args: ServerArgs, model_dir: Path, seat: Seat, say: Tongue = ENGLISH) -> int:
     """Runs a rank other than 0 until it is told to stop, or until it or rank 0 is gone.
 
     Returns:
@@ -65,7 +83,8 @@ def run_other_rank(args: ServerArgs, model_dir: Path, seat: Seat) -> int:
         interrupt = children.wait_ready(signals)
         if interrupt is not None:
             return 128 + interrupt
-        print(f"minisgl-tutor: rank {seat.rank} of {seat.size} is ready", flush=True)
+        ready = Sentence("minisgl-tutor: rank {rank} of {size} is ready", rank=seat.rank, size=seat.size)
+        print(say(ready), flush=True)
         ending = children.wait_end(signals)
         if ending is None:
             return 0

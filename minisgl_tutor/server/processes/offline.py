@@ -11,6 +11,7 @@ import msgspec
 
 from ...distributed.seat import Seat, local_seats
 from ...engine.base import Engine, EngineError, EngineInfo
+from ...language import Sentence, sentence_of
 from ...links.memory import MemoryChannel, MemoryPull, MemoryPush
 from ...links.zmq_queue import ZmqPullQueue, ZmqPushQueue
 from ...message import BackendMsg, DetokenizeMsg, ErrorReply, UserMsg
@@ -117,7 +118,7 @@ class SchedulerProcesses:
             self._children.wait_ready()
         except StartError as error:
             self.close()
-            raise ModelError(str(error)) from None
+            raise ModelError(sentence_of(error)) from None
         self.info = msgspec.json.decode(info_file.read_bytes(), type=EngineInfo)
         self._open: set[int] = set()
 
@@ -135,7 +136,7 @@ class SchedulerProcesses:
         for dead in self._answers.wait(sentinels):
             ending = f"{sentinels[dead].name} {how_it_ended(sentinels[dead])}"
             self.close()
-            raise EngineError(f"A part of the model is gone: {ending}.")
+            raise EngineError(Sentence("A part of the model is gone: {how}.", how=ending))
         msgs = self._answers.drain(blocking=False)
         for msg in msgs:
             if isinstance(msg, ErrorReply) or (isinstance(msg, DetokenizeMsg) and msg.finished):

@@ -9,6 +9,7 @@ import socket
 from contextlib import suppress
 from typing import Any
 
+from ...language import Sentence, reason_of
 from ..workers.errors import StartError
 
 BACKLOG = 2048
@@ -70,7 +71,7 @@ def bind_port(host: str, port: int) -> socket.socket:
         info = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
     except (socket.gaierror, UnicodeError):
         raise StartError(
-            f"the host {host!r} is unknown; give an address of this machine with --host"
+            Sentence("the host {host!r} is unknown; give an address of this machine with --host", host=host)
         ) from None
     family, kind, protocol, _, address = info[0]
     sock = Port(family, kind, protocol)
@@ -79,7 +80,7 @@ def bind_port(host: str, port: int) -> socket.socket:
         sock.bind(address)
     except OSError as error:
         sock.close()
-        raise StartError(_explain(error, host, port)) from None
+        raise StartError(_explained(error, host, port)) from None
     return sock
 
 
@@ -93,7 +94,7 @@ def listen(sock: socket.socket) -> None:
         sock.listen(BACKLOG)
     except OSError as error:
         host, port = sock.getsockname()[:2]
-        raise StartError(_explain(error, host, port)) from None
+        raise StartError(_explained(error, host, port)) from None
 
 
 def url_of(sock: socket.socket) -> str:
@@ -107,14 +108,19 @@ def _some_file() -> int:
     return os.open(os.devnull, os.O_RDONLY)
 
 
-def _explain(error: OSError, host: str, port: int) -> str:
+def _explained(error: OSError, host: str, port: int) -> Sentence:
     if error.errno == errno.EADDRINUSE:
-        return (
-            f"port {port} on {host} is taken by another process, perhaps another server of this kind; "
-            f"stop that one, or choose another port with --port {port + 1 if port < 65535 else port - 1}"
+        return Sentence(
+            "port {port} on {host} is taken by another process, perhaps another server of this kind; "
+            "stop that one, or choose another port with --port {other}",
+            port=port,
+            host=host,
+            other=port + 1 if port < 65535 else port - 1,
         )
     if error.errno == errno.EACCES:
-        return f"this user may not open port {port}; choose one above 1023 with --port"
+        return Sentence("this user may not open port {port}; choose one above 1023 with --port", port=port)
     if error.errno == errno.EADDRNOTAVAIL:
-        return f"{host} is not an address of this machine; give another with --host"
-    return f"port {port} on {host} cannot be opened: {error.strerror}"
+        return Sentence("{host} is not an address of this machine; give another with --host", host=host)
+    return Sentence(
+        "port {port} on {host} cannot be opened: {reason}", port=port, host=host, reason=reason_of(error)
+    )

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from ...language import Sentence, joined, reason_of
 from .errors import StartError
 
 MAX_SOCKET_PATH_BYTES = 100
@@ -57,14 +58,17 @@ def choose_directory(parents: Sequence[Path] | None = None) -> Path:
     for parent in parents or (Path(tempfile.gettempdir()), Path("/tmp")):
         directory = parent / f"minisgl-{secrets.token_hex(6)}"
         if not os.access(parent, os.W_OK | os.X_OK):
-            reasons.append(f"{parent} cannot be written")
+            reasons.append(Sentence("{parent} cannot be written", parent=parent))
         elif len(os.fsencode(directory / LONGEST_NAME)) > MAX_SOCKET_PATH_BYTES:
-            reasons.append(f"the path of {parent} is too long for a socket")
+            reasons.append(Sentence("the path of {parent} is too long for a socket", parent=parent))
         else:
             return directory
     raise StartError(
-        f"no directory can hold the server's sockets: {', '.join(reasons)}; "
-        "set TMPDIR to a short path that can be written"
+        Sentence(
+            "no directory can hold the server's sockets: {listed}; set TMPDIR to a short path that "
+            "can be written",
+            listed=joined(", ", reasons),
+        )
     )
 
 
@@ -78,7 +82,11 @@ def make_directory(directory: Path) -> None:
         directory.mkdir(mode=0o700, exist_ok=True)
     except OSError as error:
         raise StartError(
-            f"{directory} cannot be made: {error.strerror}; set TMPDIR to another folder"
+            Sentence(
+                "{directory} cannot be made: {reason}; set TMPDIR to another folder",
+                directory=directory,
+                reason=reason_of(error),
+            )
         ) from None
 
 

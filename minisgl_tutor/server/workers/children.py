@@ -11,6 +11,7 @@ from multiprocessing.connection import Connection
 from types import TracebackType
 from typing import Any
 
+from ...language import Sentence, unpacked
 from .addresses import choose_directory, make_directory, remove_directory
 from .errors import StartError
 from .pulse import Pulse, Tell, in_sums
@@ -103,7 +104,13 @@ class Children:
                     on_ready(waiting.pop(pipe).name)
             for sentinel, worker in self.sentinels.items():
                 if sentinel in found and worker not in waiting.values():
-                    raise StartError(f"{worker.name} {how_it_ended(worker)} while the server was starting")
+                    raise StartError(
+                        Sentence(
+                            "{worker} {how} while the server was starting",
+                            worker=worker.name,
+                            how=how_it_ended(worker),
+                        )
+                    )
         return None
 
     def wait_end(self, signals: StopSignals) -> str | None:
@@ -141,19 +148,21 @@ class Children:
         remove_directory(self.directory)
 
 
-def how_it_ended(worker: Worker) -> str:
+def how_it_ended(worker: Worker) -> Sentence:
     """The end of a process in words."""
     worker.join(END_TIMEOUT_S)
     code = worker.exitcode
     if code is not None and code < 0:
-        return f"was ended by {signal.Signals(-code).name}"
-    return f"ended with status {code}"
+        return Sentence("was ended by {signal}", signal=signal.Signals(-code).name)
+    return Sentence("ended with status {code}", code=code)
 
 
 def _read_report(pipe: Connection, worker: Worker) -> None:
     try:
         report = pipe.recv_bytes(LONGEST_REPORT)
     except EOFError:
-        raise StartError(f"{worker.name} {how_it_ended(worker)} before it was ready") from None
+        raise StartError(
+            Sentence("{worker} {how} before it was ready", worker=worker.name, how=how_it_ended(worker))
+        ) from None
     if report != READY:
-        raise StartError(report.removeprefix(FAILED).decode(errors="replace"))
+        raise StartError(unpacked(report.removeprefix(FAILED)))

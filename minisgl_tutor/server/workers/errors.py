@@ -2,4 +2,4 @@
 
 
 class StartError(RuntimeError):
-    """The server cannot start. The message is one sentence for the user: what is wrong and what to do."""
+    """The server cannot start. Made with a ``Sentence`` for the user: what is wrong and what to do."""

@@ -19,6 +19,7 @@ from typing import Any
 
 from setproctitle import setproctitle
 
+from ...language import Sentence, packed, sentence_of
 from .addresses import make_directory, remove_directory
 from .logs import configure_logging
 from .memory import freeze_memory
@@ -36,7 +37,7 @@ Ready = Callable[..., None]
 
 
 class Reporter:
-    """A worker's end of the pipe to its parent. Plain bytes: ``READY``, or ``FAILED`` and a sentence."""
+    """A worker's end of the pipe to its parent: ``READY``, or ``FAILED`` and a sentence, packed."""
 
     def __init__(self, pipe: Connection) -> None:
         self._pipe = pipe
@@ -46,9 +47,9 @@ class Reporter:
         self._pipe.send_bytes(READY)
         self.is_ready = True
 
-    def failed(self, sentence: str) -> None:
+    def failed(self, sentence: Sentence) -> None:
         with suppress(BrokenPipeError):  # the parent is gone, which may be why
-            self._pipe.send_bytes((FAILED + sentence.encode())[:LONGEST_REPORT])
+            self._pipe.send_bytes(FAILED + packed(sentence, LONGEST_REPORT - len(FAILED)))
 
     def close(self) -> None:
         self._pipe.close()
@@ -124,12 +125,12 @@ class Worker(SpawnProcess):
             traceback.print_exception(error)
         self._reporter.failed(self._sentence(error))
 
-    def _sentence(self, error: BaseException) -> str:
-        """What went wrong, in one line. Our own errors say it; of others the place and the type help."""
-        text = " ".join(str(error).split())
-        if type(error).__module__.startswith("minisgl_tutor") and text:
-            return text
-        return f"{self.name}: {type(error).__name__}: {text}"
+    def _sentence(self, error: BaseException) -> Sentence:
+        """What went wrong. Our own errors say it; of others the place and the type help."""
+        if type(error).__module__.startswith("minisgl_tutor") and str(error):
+            return sentence_of(error)
+        kind = type(error).__name__
+        return Sentence("{worker}: {kind}: {reason}", worker=self.name, kind=kind, reason=str(error))
 
 
 def _parent() -> BaseProcess:
