@@ -14,6 +14,7 @@ exclude_patterns: list[str] = []
 myst_enable_extensions = ["attrs_inline"]
 myst_heading_anchors = 4
 highlight_language = "text"
+smartquotes = False
 # Pygments does not read a quotation that goes on in the next line of a terminal; it is shown all the same.
 suppress_warnings = ["misc.highlighting_failure"]
 
@@ -28,4 +29,4 @@ html_copy_source = False
 html_show_sourcelink = False
 html_show_copyright = False
 html_use_index = False
-pygments_dark_style = "monokai"
+html_search_scorer = str(Path(__file__).with_name("scorer.js"))

@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
-from tutor_site.prose import outside_code, unfolded_lines, with_links, with_pictures, without_comments
+from tutor_site.prose import (
+    outside_code,
+    unfolded_lines,
+    with_links,
+    with_long_names,
+    with_pictures,
+    without_comments,
+)
 
 PICTURE = (
     '<picture><source media="(prefers-color-scheme: dark)" srcset="figures/way.en.dark.svg">'
@@ -39,6 +46,14 @@ def test_code_stays_as_it_is() -> None:
 def test_lines_of_chinese_join_without_a_space() -> None:
     assert unfolded_lines("请求到了，\n调度器\n让它等。\n`uid` 是\nint\n\n下一段") == (
         "请求到了，调度器让它等。\n`uid` 是\nint\n\n下一段"
+    )
+
+
+def test_long_code_in_a_table_may_be_broken() -> None:
+    long = "`tests/server/test_x.py::test_what_is_told`"
+    prose = f"{long}\n\n| a | b |\n|---|---|\n| `short` | <a>{long}</a> {long}, `` ` `` |\n"
+    assert with_long_names(prose) == (
+        f"{long}\n\n| a | b |\n|---|---|\n| `short` | <a>{long}{{.long}}</a> {long}{{.long}}, `` ` `` |\n"
     )
 
 

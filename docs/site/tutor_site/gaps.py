@@ -5,7 +5,7 @@ from __future__ import annotations
 from html import escape
 
 from minisgl_tutor.gaps import GAPS
-from minisgl_tutor.language import Sentence, Tongue
+from minisgl_tutor.language import Tongue
 
 from .pages import Page
 from .traces import Traces
@@ -19,11 +19,15 @@ def gaps_page(traces: Traces, page: Page, claims: str) -> str:
     for gap in GAPS:
         trace = traces.of_gap(gap.name)
         address = escape(page.to_root + trace.address(page.language, (gap.name,)))
-        seen = f'<a href="{address}">{trace.title}</a>, `minisgl-tutor trace --gap {gap.name}`'
+        seen = f'<a href="{address}">{say(trace.title)}</a>, `minisgl-tutor trace --gap {gap.name}`'
         ids = ", ".join(f'<a href="{page.to_root}{claims}#{claim}">{claim}</a>' for claim in gap.claims)
-        lines += [f"## {gap.name}", "", say(Sentence(str(gap.summary))), ""]
-        lines += [f"{paragraph}\n" for paragraph in say(Sentence(str(gap.explanation))).split("\n")]
-        lines += ["| | |", "|---|---|", f"| {words['see']} | {seen} |"]
-        lines += [f"| {words['found by']} | {words[f'found by {gap.shown_by}']} |"]
-        lines += [f"| {words['claims']} | {ids} |", f"| {words['code']} | `{gap.code}` |", ""]
+        lines += [f"## {gap.name}", "", say(gap.summary), ""]
+        lines += [f"{paragraph}\n" for paragraph in say(gap.explanation).split("\n")]
+        facts = {
+            "see": seen,
+            "found by": words[f"found by {gap.shown_by}"],
+            "claims": ids,
+            "code": f"`minisgl_tutor/{gap.code}`",
+        }
+        lines += [f"- **{words[what]}** {fact}" for what, fact in facts.items()] + [""]
     return "\n".join(lines)

@@ -16,6 +16,8 @@ SPAN = r"(?P<ticks>`+)(?P<code>.+?)(?<!`)(?P=ticks)(?!`)"
 LINK = r"(?P<image>!?)\[(?P<text>(?:[^\[\]]|\[[^\]]*\])*)\]\((?P<target>[^)\s]+)\)"
 LINK_OR_CODE = re.compile(f"{LINK}|{SPAN}", re.DOTALL)
 WIDE = "\u3000-\u303f\u3400-\u4dbf\u4e00-\u9fff\uff00-\uffef‘’“”—…"
+ROW = re.compile(r"^\|.*", re.MULTILINE)
+LONG_CODE = re.compile(r"`[^`\n]{28,}`(?!`)")
 FOLDED_LINE = re.compile(rf"(?<=[{WIDE}])\n(?=[{WIDE}])")
 
 
@@ -42,6 +44,11 @@ def with_pictures(prose: str) -> str:
 def unfolded_lines(prose: str) -> str:
     """Without the line ends within Chinese, which a browser would show as spaces."""
     return FOLDED_LINE.sub("", prose)
+
+
+def with_long_names(prose: str) -> str:
+    """With long code in tables marked, as it may have to be broken there."""
+    return ROW.sub(lambda row: LONG_CODE.sub(r"\g<0>{.long}", row[0]), prose)
 
 
 def with_links(prose: str, link: Callable[[str, str], str], code: Callable[[str], str | None]) -> str:

@@ -10,11 +10,12 @@ from pathlib import Path
 from urllib.parse import urlencode
 
 from minisgl_tutor.gaps import GAPS, resolve
+from minisgl_tutor.language import Sentence, Tongue
 from minisgl_tutor.recording import read_recording
 from minisgl_tutor.resources import model_dir
 from minisgl_tutor.tokenizer.load import load_tokenizer
 from minisgl_tutor.trace.play import play
-from minisgl_tutor.trace.scenes import chapters, scene_of_gap, scenes_of
+from minisgl_tutor.trace.scenes import chapters, scene_of_gap, scenes_of, title_of
 from minisgl_tutor.views.html import page as page_of_trace
 from minisgl_tutor.views.shown import ShownScene
 
@@ -42,8 +43,8 @@ class Trace:
     ways: tuple[Gaps, ...]
 
     @cached_property
-    def title(self) -> str:
-        return read_recording(self.recording).header.title or self.name
+    def title(self) -> Sentence:
+        return title_of(read_recording(self.recording), self.recording)
 
     @property
     def file(self) -> str:
@@ -150,7 +151,7 @@ def link(address: str, text: str) -> str:
 
 def traces_page(traces: Traces, page: Page) -> str:
     """The list of them all."""
-    language, words = page.language, WORDS[page.language]
+    language, words, say = page.language, WORDS[page.language], Tongue(page.language)
     lines = [f"# {words['traces']}", "", words["traces intro"], ""]
     for chapter in [*chapters(), None]:
         heading = words["gaps"] if chapter is None else words["scenes of"].format(chapter=chapter)
@@ -169,6 +170,6 @@ def traces_page(traces: Traces, page: Page) -> str:
                 name = f"`{trace.name}`"
                 if chapter is None:
                     name = to_name(page, "gaps", name, f"#{trace.name}")
-                lines.append(f"| {name} | {trace.title} | {'<br>'.join(ways)} |")
+                lines.append(f"| {name} | {say(trace.title)} | {'<br>'.join(ways)} |")
         lines.append("")
     return "\n".join(lines)

@@ -15,9 +15,9 @@ from .gaps import gaps_page
 from .links import Links, to_name, to_page
 from .names import linked
 from .pages import Page, Pages
-from .prose import outside_code, unfolded_lines, with_links, with_pictures, without_comments
+from .prose import outside_code, unfolded_lines, with_links, with_long_names, with_pictures, without_comments
 from .traces import Traces, traces_page
-from .words import WORDS, Language
+from .words import DOCUMENTS_IN_CHINESE, WORDS, Language
 
 CHAPTERS = ("chapters/02-request-journey", "chapters/05-http-service")
 CLAIMS = "docs/claims"
@@ -81,11 +81,12 @@ class Tree:
         prose = with_pictures(without_comments(prose))
         if self.language == "zh":
             prose = unfolded_lines(prose)
-        return with_links(
+        prose = with_links(
             prose,
             lambda text, target: self.links.link(page, text, target),
             lambda code: linked(page, code, self.traces),
         )
+        return with_long_names(prose)
 
     def welcome(self, page: Page) -> str:
         """Where to go from the first page."""
@@ -119,11 +120,16 @@ class Tree:
 
     def reference(self, page: Page) -> str:
         """The list of the documents, with those that there are in English alone."""
-        listed = [each for each in self.pages.of(self.language) if each.source.parts[0] == "docs"]
-        if self.language != "en":
-            listed += self.pages.only_english("docs")
+        listed = {
+            each: self.pages.title(each)
+            for each in self.pages.of(self.language)
+            if each.source.parts[0] == "docs"
+        }
+        if self.language == "zh":
+            for each in self.pages.only_english("docs"):
+                listed[each] = DOCUMENTS_IN_CHINESE.get(each.source.stem, self.pages.title(each))
         lines = [f"# {self.words['reference']}", "", self.words["reference intro"], ""]
-        lines += [f"- {to_page(page, each, self.pages.title(each))}" for each in listed]
+        lines += [f"- {to_page(page, each, title)}" for each, title in listed.items()]
         return "\n".join([*lines, ""])
 
     def _made(self, name: str) -> Page:

@@ -108,3 +108,18 @@ WORDS: dict[Language, dict[str, str]] = {
         "english": "英文",
     },
 }
+
+DOCUMENTS_IN_CHINESE = {
+    "cases": "同类服务器上报告过的问题，这里各是怎样",
+    "claims": "正文的每一条论断，由什么证明",
+    "exercise-matrix": "练习的每一份答案和每一种错误改法得到的结果",
+    "exercise-session": "三道练习，从开始到通过",
+    "exercise-trials": "练习的试做记录",
+    "openai-fields": "OpenAI 接口的每个字段在这里怎样处理",
+    "operations": "为别人运行这个服务器：限制、健康检查、指标、密钥",
+    "recording-format": "录制文件的格式",
+    "stepping": "在终端里逐步查看一次运行",
+    "trace-page": "在浏览器里查看一次运行",
+    "writing-exercises": "怎样编写练习",
+}
+"""What the documents that there are in English alone are about."""
