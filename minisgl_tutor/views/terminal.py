@@ -113,7 +113,10 @@ def print_verdict(console: Console, play: Play, say: Tongue) -> None:
 def _print_gap(console: Console, step: Step, say: Tongue) -> None:
     line = Text(f"#{step.number:<5} {time_of(step.t_us)}  GAP {say(gap_name(step))}", style="bold red")
     line.append(f"  {', '.join(step.claims)}", style="red")
-    console.print(line)
+    first, *others = line.wrap(console, console.width)
+    console.print(first)
+    for each in others:
+        _print_below(console, each)
     _print_below(console, Text(say(finding(step)), style="red"))
     for known in step.content:
         _print_below(console, Text(f"{known['code']}: {say(known['summary'])}", style="dim"))
