@@ -92,7 +92,7 @@ def _explain(console: Console, gap: Gap, program: str, say: Tongue) -> None:
     from ..views.breaks import lines_of
 
     console.print(f"{gap.name}  {', '.join(gap.claims)}", style="bold")
-    for line in lines_of(Text(say(gap.explanation)), console, console.width):
+    for line in lines_of(Text(say(gap.explanation)), console.width):
         console.print(line)
     facts = {
         Sentence("code"): gap.code,

@@ -65,6 +65,12 @@ NOTHING = joined("", ())
 """Says nothing."""
 
 
+def verbatim(text: str) -> Sentence:
+    """What is the same in every language: a name, say, where a sentence is asked for."""
+    whole = "{text}"  # no literal of a sentence's, so no catalogue has it
+    return Sentence(whole, text=text)
+
+
 def sentence_of(error: BaseException) -> Sentence:
     """What an error has to say: the sentence that it was made with, else its text as it is."""
     first = error.args[0] if error.args else None

@@ -14,7 +14,7 @@ from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, VerticalScroll
 from textual.widgets import Static
 
-from ..language import Sentence, Tongue, counted, joined, sentence_of
+from ..language import NOTHING, Sentence, Tongue, counted, sentence_of, verbatim
 from ..recording import Recording
 from ..trace.clock import VirtualTimeError
 from ..trace.fork import CannotFork
@@ -33,8 +33,10 @@ Replay = Callable[[Recording], Play]
 Save = Callable[[str, Recording], Path]
 """Writes a fork of the scene of that name to a new file. Raises OSError."""
 
+SCROLL_BAR = 2
+"""Columns for it, beside a text."""
+
 GAPS = Sentence("switch a gap on or off, for the whole run ...")
-NO_NEWS = joined("", ())
 
 
 class StepApp(App[None]):
@@ -125,7 +127,7 @@ class StepApp(App[None]):
         panes = {
             "title": self._title_line(),
             "steps": steps_pane(cursor, self._pane("steps").content_size.height, say),
-            "step": step_pane(cursor.step, cursor.uid, max(20, self.size.width - 4), say),
+            "step": step_pane(cursor.step, cursor.uid, max(20, self.size.width - SCROLL_BAR), say),
             "code": code_pane(cursor.step, self._depth, code.height, code.width, self._sources, say),
             "state": state_pane(cursor.step, say),
         }
@@ -163,9 +165,9 @@ class StepApp(App[None]):
 
     # -- ways on
 
-    def _went(self, moved: bool, otherwise: Sentence = NO_NEWS) -> None:
+    def _went(self, moved: bool, otherwise: Sentence = NOTHING) -> None:
         self._depth = 0
-        self.tell(NO_NEWS if moved else otherwise)
+        self.tell(NOTHING if moved else otherwise)
         self.show()
 
     def action_move(self, by: int) -> None:
@@ -214,7 +216,7 @@ class StepApp(App[None]):
                 self.action_next_titled(1)
 
         question = Sentence("Go to the next (then n: again, N: back)")
-        self.push_screen(Choose(question, [Sentence(title) for title in titles], self._say), go)
+        self.push_screen(Choose(question, [verbatim(title) for title in titles], self._say), go)
 
     def action_caller(self) -> None:
         self._depth += 1

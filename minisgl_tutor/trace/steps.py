@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from ..language import Sentence, joined
+from ..language import NOTHING, Sentence
 from ..resources import PACKAGE_DIR
 
 Held = dict[str, dict[int, dict[str, int]]]
@@ -23,8 +23,6 @@ Kind = Literal["client", "message", "call", "gap", "fork"]
 """``client``: between a client and the server; ``message``: a hop on a link; ``call``: scheduler to engine,
 in the same process; ``gap``: the auditor found something left behind; ``fork``: from here on the run goes on
 otherwise than it was recorded."""
-
-NO_NOTE = joined("", ())
 
 _HIDDEN = tuple(str(PACKAGE_DIR / room) for room in ("links", "trace", "cli", "__main__"))
 
@@ -60,7 +58,7 @@ class Step(msgspec.Struct):
     arrived_us: int | None = None
     before: Held = {}
     after: Held = {}
-    note: Sentence = NO_NOTE
+    note: Sentence = NOTHING
     gap: str = ""
     claims: list[str] = []
     ended_us: int | None = None

@@ -8,10 +8,10 @@ from typing import Any
 
 import msgspec
 
-from ..language import Sentence
+from ..language import NOTHING, Sentence
 from ..message import Message, unwrap
 from ..message.codec import Single
-from .steps import NO_NOTE, Held, Kind, Location, Step, code_location
+from .steps import Held, Kind, Location, Step, code_location
 
 FRONT = "api"
 
@@ -101,7 +101,7 @@ class Tracer:
         uids: list[int],
         content: list[dict[str, Any]] | None = None,
         where: list[Location] | None = None,
-        note: Sentence = NO_NOTE,
+        note: Sentence = NOTHING,
     ) -> Step:
         return Step(
             0, self._now_us(), kind, source, target, title, uids, content or [], where or [], note=note

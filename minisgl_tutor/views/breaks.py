@@ -6,7 +6,6 @@ import unicodedata
 from itertools import pairwise
 
 from rich.cells import cell_len
-from rich.console import Console
 from rich.text import Text
 
 BREAK = "\x1f"
@@ -33,12 +32,11 @@ def is_wide(character: str) -> bool:
     return unicodedata.east_asian_width(character) in "WF"
 
 
-def lines_of(text: Text, console: Console, width: int) -> list[Text]:
+def lines_of(text: Text, width: int) -> list[Text]:
     """``text`` in lines of at most ``width`` cells, broken between words or wide characters."""
-    if not any(map(is_wide, text.plain)):
-        lines = list(text.wrap(console, width))
-    else:
-        lines = [line for part in text.split("\n", allow_blank=True) for line in _broken(part, width)]
+    whole = text.copy()
+    whole.expand_tabs(8)
+    lines = [line for part in whole.split("\n", allow_blank=True) for line in _broken(part, width)]
     for line in lines:
         line.rstrip()
     return lines

@@ -9,11 +9,12 @@ from rich.text import Text
 
 from ..language import Sentence, Tongue
 from ..trace.steps import Location, Step
+from .breaks import lines_of
 from .changes import changes
 from .cursor import Cursor
 from .source import Sources
 from .terminal import (
-    NOTHING,
+    NONE_HELD,
     amount_of,
     finding,
     gap_name,
@@ -43,7 +44,7 @@ def step_pane(step: Step, uid: int | None, width: int, say: Tongue) -> Text:
     if step.kind != "gap":
         # A batch begins with the one that the reader follows.
         lines += sorted(messages(step, width), key=lambda line: not line.plain.startswith(f"uid={uid} "))
-    return Text("\n").join(lines)
+    return Text("\n").join(part for line in lines for part in lines_of(line, width))
 
 
 def code_pane(step: Step, depth: int, rows: int, width: int, sources: Sources, say: Tongue) -> Text:
@@ -95,7 +96,7 @@ def state_pane(step: Step, say: Tongue) -> Text:
     """What the step changed (``+`` new, ``-`` gone, ``~`` another amount), then what is held after it."""
     changed = list(_changed(step, say))
     lines = [Text(say(Sentence("changed by this step")), style="bold")]
-    lines += changed or [Text(f"  {say(NOTHING)}")]
+    lines += changed or [Text(f"  {say(NONE_HELD)}")]
     lines.append(Text(say(Sentence("held after it")), style="bold"))
     lines += _held(step, say)
     return Text("\n").join(lines)
@@ -151,7 +152,7 @@ def _held(step: Step, say: Tongue) -> Iterator[Text]:
     changed = {(change.component, change.uid) for change in changes(step.before, step.after)}
     for component, held in sorted(step.after.items()):
         if not held:
-            yield Text(f"  {component}: {say(NOTHING)}")
+            yield Text(f"  {component}: {say(NONE_HELD)}")
         for uid, parts in sorted(held.items()):
             amounts = ", ".join(f"{what} {say(amount_of(what, amount))}" for what, amount in parts.items())
             yield Text(f"{'~' if (component, uid) in changed else ' '} {component} {uid}: {amounts}")

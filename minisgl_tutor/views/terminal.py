@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.rule import Rule
 from rich.text import Text
 
-from ..language import Sentence, Tongue, counted
+from ..language import Sentence, Tongue, counted, verbatim
 from ..trace.play import Play
 from ..trace.steps import Held, Location, Step
 from ..trace.tracer import FRONT
@@ -32,7 +32,7 @@ LEGEND = Sentence(
     "describe it."
 )
 
-SET, CLEAR, EMPTY, NOTHING = Sentence("set"), Sentence("clear"), Sentence("[]"), Sentence("nothing")
+SET, CLEAR, EMPTY, NONE_HELD = Sentence("set"), Sentence("clear"), Sentence("[]"), Sentence("nothing")
 
 END_OF_A_PART = re.compile(r"[,:{](?=\S)|(?<=[^\s\"])\s")
 """What a line of JSON may end with: a mark behind which more comes, or a space that does not begin a text."""
@@ -56,7 +56,7 @@ def print_opening(console: Console, title: Sentence, gaps: tuple[str, ...], say:
 
 
 def print_legend(console: Console, say: Tongue) -> None:
-    for line in lines_of(Text(say(LEGEND), style="dim"), console, console.width):
+    for line in lines_of(Text(say(LEGEND), style="dim"), console.width):
         console.print(line)
     console.print()
 
@@ -128,7 +128,7 @@ def _print_gap(console: Console, step: Step, say: Tongue) -> None:
 
 def gap_name(step: Step) -> Sentence:
     """What a finding is called: the gap's name, if it is a known one."""
-    return Sentence(step.gap) if step.gap else Sentence("left behind")
+    return verbatim(step.gap) if step.gap else Sentence("left behind")
 
 
 def finding(step: Step) -> Sentence:
@@ -144,7 +144,7 @@ def taken_in_late(step: Step) -> Sentence | None:
 
 
 def _print_below(console: Console, text: Text) -> None:
-    for line in lines_of(text, console, console.width - INDENT):
+    for line in lines_of(text, console.width - INDENT):
         console.print(Text(" " * INDENT).append_text(line))
 
 
@@ -232,7 +232,7 @@ def _front(held: Held, say: Tongue) -> Text:
 def _component(name: str, held: Held, say: Tongue) -> Text:
     parts = held.get(name, {})
     kept = "; ".join(f"{uid}: {_amounts(what)}" for uid, what in parts.items())
-    what = Sentence("{name} holds {kept}", name=name, kept=kept or NOTHING)
+    what = Sentence("{name} holds {kept}", name=name, kept=kept or NONE_HELD)
     return Text(say(what), style="blue")
 
 
@@ -242,7 +242,7 @@ def amount_of(what: str, amount: int) -> Sentence:
         return counted("{count} reply", "{count} replies", count=amount) if amount else EMPTY
     if what == "event_map":
         return SET if amount else CLEAR
-    return Sentence(str(amount))
+    return verbatim(str(amount))
 
 
 def _amounts(what: dict[str, int]) -> str:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from minisgl_tutor.language import ENGLISH, Sentence, Tongue, counted, joined, sentence_of, tongue
+from minisgl_tutor.language import ENGLISH, Sentence, Tongue, counted, joined, sentence_of, tongue, verbatim
 
 CATALOGUE = {
     "{name} is late": "{name} 迟到了",
@@ -58,6 +58,11 @@ def test_what_no_catalogue_has_is_said_in_english(chinese: Tongue) -> None:
 
 def test_braces_stay_where_there_are_no_values(chinese: Tongue) -> None:
     assert str(Sentence('{"model": 1}')) == chinese(Sentence('{"model": 1}')) == '{"model": 1}'
+
+
+def test_what_is_verbatim_is_said_as_it_is(chinese: Tongue) -> None:
+    assert chinese(verbatim("nobody")) == str(verbatim("nobody")) == "nobody"
+    assert chinese(verbatim("{braces}")) == "{braces}"
 
 
 def test_several_are_one(chinese: Tongue) -> None:

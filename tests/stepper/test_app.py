@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
+from minisgl_tutor.language import Tongue
 from minisgl_tutor.stepper.app import StepApp
 from minisgl_tutor.trace.steps import encoded
+from minisgl_tutor.views.source import Sources
+from tests.language.english import english_left
 
 FIRST_SCREEN = """\
 step 1 of 88 | scene 1 of 2 | 6 gaps on | A stream that ends normally
@@ -15,8 +20,8 @@ step 1 of 88 | scene 1 of 2 | 6 gaps on | A stream that ends normally
   #3     0.001020 s  tokenizer-0 → scheduler  UserMsg  uid=0
   #4     0.005343 s  scheduler → engine  forward_batch  uid=0
 ────────────────────────────────────────────────────────────────────────────────
-{"model": "minisgl-tutor", "messages": [{"role": "user", "content": "Goodbye"}],
-"max_tokens": 64, "stream": true}
+{"model": "minisgl-tutor", "messages": [{"role": "user", "content":
+"Goodbye"}], "max_tokens": 64, "stream": true}
 
 ────────────────────────────────────────────────────────────────────────────────
 This came from outside of the server.           │changed by this step
@@ -185,3 +190,46 @@ async def test_nothing_but_text_tells_the_marks(keys, monkeypatch):
     monkeypatch.setenv("NO_COLOR", "1")
     text = await keys("x")
     assert ">!#88" in text and "GAP early-break" in text
+
+
+CHINESE = [
+    "home",
+    "x",
+    "question_mark",
+    "escape",
+    "g",
+    "escape",
+    "t",
+    "escape",
+    "f",
+    "enter",
+    "z",
+    "z",
+    "N",
+    "escape",
+    "X",
+]
+CODE = re.compile(r"^[ >]\s*\d* .*?│", re.MULTILINE)
+
+
+async def test_in_chinese_no_screen_has_an_english_sentence(scene, perform, saved):
+    shown, first = scene("normal-end")
+    app = StepApp([shown], first, perform, saved.save, Sources(), "minisgl-tutor trace", Tongue("zh"))
+    async with app.run_test(size=(120, 40)) as pilot:
+        await pilot.pause()
+        for key in CHINESE:
+            await pilot.press(key)
+            await app.workers.wait_for_complete()
+            await pilot.pause()
+            assert english_left(CODE.sub("", text_of(app))) == [], key
+        assert "审计再没有发现什么" in text_of(app)
+
+
+async def test_a_long_line_of_code_is_shown_whole(keys, app):
+    text = await keys("g", "6", "enter")
+    code = "".join(line[6:48] for line in text.splitlines() if line.startswith(">") and "#" not in line)
+    assert "BatchTokenizerMsg(list(reply))" in "".join(code.split())
+
+
+async def test_an_empty_list_is_said_to_be_one(keys):
+    assert "api 0: ack_map [], event_map" in await keys("g", "6", "enter")
