@@ -26,6 +26,6 @@ __all__ = [
     "packed",
     "reason_of",
     "sentence_of",
-    "verbatim",
     "unpacked",
+    "verbatim",
 ]
