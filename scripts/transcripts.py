@@ -13,7 +13,8 @@ A fence of ``console`` holds what a terminal shows::
 Behind ``$ `` stands a command; it goes on in the next line while a quote or a backslash is open. What
 follows is its output, in which ``...`` stands for anything, as in a doctest. The comment says, command
 by command, which lines of an output are shown: numbers, ``$`` for the last one, ``/pattern/`` for the
-first that matches, ``A,B`` or ``A,+N`` for a range, as in sed. Without a comment all lines are shown.
+first that matches, ``A,B`` or ``A,+N`` for a range, as in sed, and ``A,>`` for a line with those that
+are indented below it, as a step of a trace is. Without a comment all lines are shown.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ import shlex
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from doctest import ELLIPSIS, OutputChecker
+from itertools import takewhile
 
 BLOCK = re.compile(r"^(?:<!-- output: (?P<marker>[^\n]+) -->\n)?```console\n(?P<body>.*?)^```$", re.M | re.S)
 FENCE = re.compile(r"^```.*?^```$", re.M | re.S)
@@ -31,7 +33,7 @@ PROMPT = "$ "
 LEFT_OUT = "..."
 
 ADDRESS = r"\d+|\$|/[^/]+/"
-RANGE = re.compile(rf"({ADDRESS})(?:,({ADDRESS}|\+\d+))?(?=\s|$)\s*")
+RANGE = re.compile(rf"({ADDRESS})(?:,({ADDRESS}|\+\d+|>))?(?=\s|$)\s*")
 
 NEVER_THE_SAME = (
     (re.compile(r"\b(chatcmpl-|req_)[0-9a-f]{32}\b"), r"\1..."),
@@ -183,6 +185,9 @@ def _numbers(lines: list[str], first: str, last: str) -> range:
     begin = _number(lines, first, 1)
     if not last:
         return range(begin, begin + 1)
+    if last == ">":
+        below = takewhile(lambda line: line.startswith(" "), lines[begin:])
+        return range(begin, begin + 1 + len(list(below)))
     end = begin + int(last) if last.startswith("+") else _number(lines, last, begin)
     return range(begin, min(end, len(lines)) + 1)
 

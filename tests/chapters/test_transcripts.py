@@ -48,6 +48,10 @@ def test_lines_are_chosen_as_in_sed(ranges: str, shown: list[str]) -> None:
     assert excerpt(OUTPUT, ranges).splitlines() == shown
 
 
+def test_a_step_is_chosen_with_what_is_indented_below_it() -> None:
+    assert excerpt("#1\n  a\n   b\n#2\n  c\n#3\n", "/#1/,> /#3/,>") == "#1\n  a\n   b\n...\n#3\n"
+
+
 @pytest.mark.parametrize("ranges", ["8", "0", "/line 8/", "two", "1,", "1,2,3", "/ 5/,/ 4/"])
 def test_lines_that_are_not_there_are_named(ranges: str) -> None:
     with pytest.raises(TranscriptError, match="output: "):
