@@ -10,7 +10,7 @@ import ast
 import re
 import sys
 import traceback
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 from types import ModuleType
 from typing import Any, TypeVar
@@ -18,6 +18,7 @@ from typing import Any, TypeVar
 from ..language import NOTHING, Sentence, reason_of, sentence_of
 from ..server.frontend import FrontendManager
 from ..trace.clock import VirtualTimeError
+from .own import has_own
 from .wire import Raised, Said
 
 T = TypeVar("T")
@@ -116,7 +117,8 @@ def the_class(module: ModuleType, base: type[T], file: str, methods: Collection[
     """The one subclass of ``base`` defined in ``module`` that nothing else there builds on.
 
     Raises:
-        ReaderFileError: there is none, or more than one, or it leaves one of ``methods`` to ``base``.
+        ReaderFileError: there is none, or more than one, or it leaves one of ``methods`` to ``base``, or
+            all that it has does nothing but call what ``base`` has.
     """
     leaves = _leaves(module, base, file)
     if not leaves:
@@ -137,7 +139,27 @@ def the_class(module: ModuleType, base: type[T], file: str, methods: Collection[
                     method=name,
                 )
             )
+    if methods:
+        check_own([leaves[0]], [base], file)
     return leaves[0]
+
+
+def check_own(
+    classes: Sequence[type], bases: Sequence[type], file: str, methods: Collection[str] = ()
+) -> None:
+    """
+    Raises:
+        ReaderFileError: there is nothing of the reader's in any of the classes.
+    """
+    if not any(has_own(cls, base) for cls, base in zip(classes, bases, strict=True)):
+        raise ReaderFileError(
+            Sentence(
+                "{file}: no method of {names} does more than call the server's own, so nothing of yours can "
+                "be judged",
+                file=file,
+                names=", ".join(cls.__name__ for cls in classes),
+            )
+        )
 
 
 def _leaves(module: ModuleType, base: type[T], file: str) -> list[type[T]]:

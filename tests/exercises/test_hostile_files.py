@@ -14,7 +14,7 @@ from minisgl_tutor.exercises.verdict import Exit, Verdict
 
 IMPORT = "from minisgl_tutor.server.frontend import FrontendManager\n"
 MINE = IMPORT + "class Mine(FrontendManager):\n"
-RIGHT = MINE + "    def forget(self, uid):\n        super().forget(uid)\n"
+RIGHT = MINE + "    def forget(self, uid):\n        if uid >= 0:\n            super().forget(uid)\n"
 
 
 def verdict_of(tmp_path: Path, content: str | bytes) -> Verdict:

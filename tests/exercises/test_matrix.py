@@ -20,7 +20,7 @@ from minisgl_tutor.exercises.child import played
 from minisgl_tutor.exercises.drill import BLOCKS, GENERAL, RAISED, STUCK, Drill, Reader
 from minisgl_tutor.exercises.drills.stage import FAILS
 from minisgl_tutor.exercises.matrix import Case, cases, untold
-from minisgl_tutor.exercises.reader_file import load
+from minisgl_tutor.exercises.reader_file import ReaderFileError, load
 from minisgl_tutor.exercises.wire import PlayJob
 from minisgl_tutor.language import Tongue
 from tests.language.english import english_left
@@ -30,15 +30,19 @@ pytestmark = pytest.mark.filterwarnings("ignore")
 
 ALL = exercises()
 CASES = [(exercise, case) for exercise in ALL for case in cases(exercise)]
+NOT_LOADED = "not-loaded"
 IN_THE_CHILD = (STUCK, BLOCKS)
 """What only the child's watchdog and sandbox notice."""
+
+
+UNLOADED = [(exercise, case) for exercise, case in CASES if case.fault == NOT_LOADED]
 
 
 def files(right: bool) -> list[Any]:
     return [
         pytest.param(exercise, case, id=f"{exercise.key}-{case.file.stem}")
         for exercise, case in CASES
-        if (not case.check) is right and case.fault not in IN_THE_CHILD
+        if (not case.check) is right and case.fault not in (*IN_THE_CHILD, NOT_LOADED)
     ]
 
 
@@ -93,6 +97,14 @@ def test_a_wrong_fix_fails_for_its_own_reason(
     assert (told.check, told.found.fault) == (case.check, case.fault)
     if told.found.fault not in (RAISED, FAILS):  # what Python itself says stays as it is
         assert english_left(in_chinese(exercise, drill, told, case.file)) == []
+
+
+@pytest.mark.parametrize(("exercise", "case"), UNLOADED, ids=[exercise.key for exercise, _ in UNLOADED])
+def test_a_class_in_which_nothing_is_the_readers_is_not_judged(
+    exercise: Exercise, case: Case, drills: dict[str, Drill[Any, Any, Any]]
+) -> None:
+    with pytest.raises(ReaderFileError, match=r"no method of .* does more than call the server's own"):
+        drills[exercise.key].find(load(case.file), case.file.name)
 
 
 @pytest.mark.parametrize("exercise", ALL, ids=lambda each: each.key)

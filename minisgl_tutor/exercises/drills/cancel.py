@@ -10,7 +10,7 @@ from ...scheduler.scheduler import Scheduler
 from ...server.frontend import FrontendManager
 from ...tokenizer.server import TokenizeWorker
 from ..drill import Found
-from ..reader_file import the_class
+from ..reader_file import check_own, the_class
 from .scene import STEP_US, Client, Scene
 from .scene_drill import WRONG_ANSWER, Case, SceneDrill, other_answer
 from .stage import FAILS, LAST_US, LEFT_BEHIND, MADE_FOR_NOBODY, UNANSWERED, StageSeen, left_behind, name_of
@@ -36,7 +36,10 @@ class CancelDrill(SceneDrill):
     )
 
     def find(self, module: ModuleType, file: str) -> list[type]:
-        return [the_class(module, base, file) for base in (FrontendManager, TokenizeWorker, Scheduler)]
+        bases = (FrontendManager, TokenizeWorker, Scheduler)
+        classes: list[type] = [the_class(module, base, file) for base in bases]
+        check_own(classes, bases, file)
+        return classes
 
     def fixed(self) -> Iterator[Case]:
         answer = self.maker.answer(8)

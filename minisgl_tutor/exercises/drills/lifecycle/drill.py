@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator, Sequence
 from functools import cached_property
-from types import FunctionType, ModuleType
+from types import ModuleType
 
 from ....language import Sentence
 from ....recording import Recording
@@ -14,7 +14,7 @@ from ....server.frontend import FrontendManager
 from ....tokenizer.load import load_eos_token_ids, load_tokenizer
 from ....tokenizer.tokenizer import Tokenizer
 from ...drill import CheckFailed, Drill, Found, Reader, Say
-from ...reader_file import ReaderFileError, the_class
+from ...reader_file import check_own, the_class
 from .judge import FAULTS, Check, check_of, judge
 from .observation import Job, Observation, StageJob
 from .rigs import Rig
@@ -36,14 +36,7 @@ class LifecycleDrill(Drill[Schedule, Job, Observation]):
 
     def find(self, module: ModuleType, file: str) -> type[FrontendManager]:
         cls = the_class(module, FrontendManager, file)
-        if not any(isinstance(each, FunctionType) for each in vars(cls).values()):
-            raise ReaderFileError(
-                Sentence(
-                    "{file}: {name} has no method of its own, so nothing of yours can be judged",
-                    file=file,
-                    name=cls.__name__,
-                )
-            )
+        check_own([cls], [FrontendManager], file)
         return cls
 
     def play(self, reader: Reader, job: Job) -> Observation:

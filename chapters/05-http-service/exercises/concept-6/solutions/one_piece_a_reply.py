@@ -1,4 +1,4 @@
-"""The stream is the server's own; the client decodes characters as they become complete."""
+"""What a reply brings goes out in one piece; the client decodes characters as they become complete."""
 
 from __future__ import annotations
 
@@ -8,12 +8,16 @@ from typing import Any
 
 from minisgl_tutor.server.frontend import FrontendManager
 from minisgl_tutor.server.openai.answer import ResponseForm
+from minisgl_tutor.server.openai.sse import DONE, event
 
 
 class MyFrontendManager(FrontendManager):
     async def stream_chat_completions(self, uid: int, form: ResponseForm) -> AsyncGenerator[bytes, None]:
-        async for data in super().stream_chat_completions(uid, form):
-            yield data
+        first = True
+        async for ack in self.wait_for_ack(uid):
+            bodies = [form.chunk(ack.incremental_output, first), *(form.ending(ack) if ack.finished else [])]
+            yield b"".join(map(event, bodies)) + (DONE if ack.finished else b"")
+            first = False
 
 
 async def measure(

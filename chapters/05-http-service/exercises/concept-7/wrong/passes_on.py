@@ -1,0 +1,30 @@
+"""Only calls what the server's own class has.
+
+Fails: loads: not-loaded
+"""
+
+from __future__ import annotations
+
+from minisgl_tutor.message import AbortBackendMsg, AbortMsg, ErrorReply, TokenizeMsg, UserMsg, UserReply
+from minisgl_tutor.message.codec import Single
+from minisgl_tutor.scheduler.scheduler import Scheduler
+from minisgl_tutor.server.frontend import FrontendManager
+from minisgl_tutor.tokenizer.server import TokenizeWorker
+
+Backend = list[UserMsg | AbortBackendMsg]
+Frontend = list[UserReply | ErrorReply]
+
+
+class MyFrontendManager(FrontendManager):
+    async def end_user(self, uid: int) -> None:
+        await super().end_user(uid)
+
+
+class MyTokenizeWorker(TokenizeWorker):
+    def _tokenize(self, msgs: list[TokenizeMsg | AbortMsg]) -> tuple[Backend, Frontend]:
+        return super()._tokenize(msgs)
+
+
+class MyScheduler(Scheduler):
+    def _process_one_msg(self, msg: Single) -> None:
+        super()._process_one_msg(msg)

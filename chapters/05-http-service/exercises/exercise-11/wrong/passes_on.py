@@ -1,0 +1,13 @@
+"""Only calls what the server's own class has.
+
+Fails: loads: not-loaded
+"""
+
+from __future__ import annotations
+
+from minisgl_tutor.server.frontend import FrontendManager, Reply
+
+
+class MyFrontendManager(FrontendManager):
+    def file_reply(self, reply: Reply) -> None:
+        super().file_reply(reply)
