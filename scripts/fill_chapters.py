@@ -21,19 +21,18 @@ import re
 import sys
 import textwrap
 from functools import cache
-from pathlib import Path
 
+from pages import ROOT, language_of, of_chapters
 from rich.console import Console
 
-from minisgl_tutor.language import ENGLISH
+from minisgl_tutor.language import ENGLISH, Tongue
 from minisgl_tutor.recording import read_recording
-from minisgl_tutor.resources import chapters_dir, model_dir
+from minisgl_tutor.resources import model_dir
 from minisgl_tutor.tokenizer.load import load_tokenizer
 from minisgl_tutor.trace.play import Play, play
 from minisgl_tutor.trace.scenes import SceneNotFound, scenes_of
 from minisgl_tutor.views.terminal import print_step
 
-ROOT = Path(__file__).resolve().parent.parent
 WIDTH = 80
 """Columns of a terminal, as `trace` has there and as `read` has for a block."""
 MARKER = re.compile(r"^<!-- (code|trace): (.+?) -->\n(?:```.*?^```\n)?", re.MULTILINE | re.DOTALL)
@@ -47,22 +46,19 @@ class MarkerError(ValueError):
     """A marker asks for something that is not there. The message names it."""
 
 
-def texts() -> list[Path]:
-    """Every page of every chapter, in every language."""
-    return sorted(chapters_dir().glob("[0-9][0-9]-*/*.md"))
-
-
-def filled(text: str) -> str:
-    """``text`` with a current block below each marker.
+def filled(text: str, say: Tongue = ENGLISH) -> str:
+    """``text`` with a current block below each marker; what a trace says is said in a language.
 
     Raises:
         MarkerError: a marker asks for what is not there.
     """
-    return MARKER.sub(lambda found: f"<!-- {found[1]}: {found[2]} -->\n{block(found[1], found[2])}", text)
+    return MARKER.sub(
+        lambda found: f"<!-- {found[1]}: {found[2]} -->\n{block(found[1], found[2], say)}", text
+    )
 
 
-def block(kind: str, what: str) -> str:
-    language, content = ("python", code(what)) if kind == "code" else ("text", steps(what))
+def block(kind: str, what: str, say: Tongue) -> str:
+    language, content = ("python", code(what)) if kind == "code" else ("text", steps(what, say))
     return f"```{language}\n{content}\n```\n"
 
 
@@ -85,7 +81,7 @@ def code(what: str) -> str:
     return f"# {file}\n" + textwrap.dedent("\n".join(lines))
 
 
-def steps(what: str) -> str:
+def steps(what: str, say: Tongue) -> str:
     """The steps that ``chapter N scene NAME steps A-B`` asks for, as ``trace`` prints them."""
     asked = TRACE.fullmatch(what)
     if asked is None:
@@ -100,7 +96,7 @@ def steps(what: str) -> str:
     for number in numbers_of(numbers):
         if not 1 <= number <= len(result.steps):
             raise MarkerError(f"trace: {what}: the scene has {len(result.steps)} steps")
-        print_step(console, result.steps[number - 1], ENGLISH)
+        print_step(console, result.steps[number - 1], say)
     lines = LINE_NUMBER.sub(r"\1", console.file.getvalue()).splitlines()
     return "\n".join(line.rstrip() for line in lines)
 
@@ -122,10 +118,10 @@ def played(chapter: int, scene: str, gaps: tuple[str, ...]) -> Play:
 
 def main() -> None:
     logging.getLogger("minisgl_tutor").addHandler(logging.NullHandler())
-    for path in texts():
+    for path in of_chapters():
         text = path.read_text("utf-8")
         try:
-            new = filled(text)
+            new = filled(text, Tongue(language_of(path)))
         except MarkerError as error:
             print(f"{path}: {error}", file=sys.stderr)
             raise SystemExit(1) from None

@@ -18,25 +18,12 @@ import tempfile
 from collections.abc import Collection, Iterator
 from pathlib import Path
 
+from pages import language_of, of_chapters, of_exercises, readmes
 from running_server import Servers
-from terminal import NAME, ROOT, Terminal
+from terminal import NAME, Terminal
 from transcripts import Command, TranscriptError, difference, filled, typed_in
 
-from minisgl_tutor.language.choice import Language
-from minisgl_tutor.resources import chapters_dir
-
 QUICK = {"diff", "doctor", "exercises", "gaps", "hint", "read", "reset", "start", "trace"}
-
-
-def pages() -> list[Path]:
-    """The README, and every page of the chapters and of their exercises, in both languages."""
-    chapters = chapters_dir()
-    own = [*chapters.glob("[0-9][0-9]-*/*.md"), *chapters.glob("*/exercises/*/*.md")]
-    return [*sorted(own, key=lambda page: (len(page.parts), page)), *sorted(ROOT.glob("README*.md"))]
-
-
-def language_of(page: Path) -> Language:
-    return "zh" if page.name.endswith(".zh.md") else "en"
 
 
 def differences(page: Path, servers: Servers, folder: Path, lacking: Collection[str] = ()) -> Iterator[str]:
@@ -87,7 +74,7 @@ def main() -> None:
     logging.getLogger("minisgl_tutor").addHandler(logging.NullHandler())
     wrong = False
     with Servers() as servers:
-        for page in arguments.pages or pages():
+        for page in arguments.pages or [*of_chapters(), *of_exercises(), *readmes()]:
             with tempfile.TemporaryDirectory() as folder:
                 try:
                     if not arguments.check:

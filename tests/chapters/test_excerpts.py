@@ -6,18 +6,18 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
+from pages import language_of, of_chapters
 
-from minisgl_tutor.resources import chapters_dir
+from minisgl_tutor.language import Tongue
 
-TEXTS = sorted(chapters_dir().glob("[0-9][0-9]-*/*.md"))
 CODE = "<!-- code: minisgl_tutor/message/codec.py unwrap -->\n"
 TRACE = "<!-- trace: chapter 5 scene normal-end steps 1 -->\n"
 
 
-@pytest.mark.parametrize("path", TEXTS, ids=lambda path: f"{path.parent.name}/{path.name}")
+@pytest.mark.parametrize("path", of_chapters(), ids=lambda path: f"{path.parent.name}/{path.name}")
 def test_every_excerpt_is_current(script: ModuleType, path: Path) -> None:
     text = path.read_text("utf-8")
-    assert script.filled(text) == text, "run scripts/fill_chapters.py"
+    assert script.filled(text, Tongue(language_of(path))) == text, "run scripts/fill_chapters.py"
 
 
 def test_code_is_put_below_its_marker(script: ModuleType) -> None:
@@ -39,6 +39,10 @@ def test_a_gap_changes_the_play(script: ModuleType) -> None:
     marker = "<!-- trace: chapter 5 scene client-leaves steps 22{} -->\n"
     with_abort, with_gap = (script.filled(marker.format(gaps)) for gaps in ("", " gaps late-abort"))
     assert "AbortMsg" in with_abort and "AbortMsg" not in with_gap
+
+
+def test_a_trace_speaks_the_language_of_the_page(script: ModuleType) -> None:
+    assert "request 0 POST" in script.filled(TRACE) and "请求 0 POST" in script.filled(TRACE, Tongue("zh"))
 
 
 @pytest.mark.parametrize("marker", [CODE, TRACE])

@@ -12,15 +12,16 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from fill_outputs import differences, fill, language_of, pages, programs
+from fill_outputs import differences, fill, programs
+from pages import language_of, of_chapters, of_exercises, readmes
 from running_server import Servers
 from transcripts import BLOCK, FENCE, Command, TranscriptError, typed_in
 
-PAGES = pages()
+OTHERS = [*of_chapters(), *readmes()]
+PAGES = [*OTHERS, *of_exercises()]
 ENGLISH = [page for page in PAGES if language_of(page) == "en"]
-OF_EXERCISES = [page for page in ENGLISH if page.parent.parent.name == "exercises"]
-OTHERS = [page for page in PAGES if page.parent.parent.name != "exercises"]
-BY_TURNS = [page.with_suffix(".zh.md") if turn % 2 else page for turn, page in enumerate(OF_EXERCISES)]
+EXERCISES = [page for page in of_exercises() if language_of(page) == "en"]
+BY_TURNS = [page.with_suffix(".zh.md") if turn % 2 else page for turn, page in enumerate(EXERCISES)]
 
 each_page = pytest.mark.parametrize("page", PAGES, ids=lambda page: "/".join(page.parts[-3:]))
 
