@@ -51,10 +51,10 @@ def test_lines_of_chinese_join_without_a_space() -> None:
 
 def test_long_code_in_a_table_may_be_broken() -> None:
     long = "`tests/server/test_x.py::test_what_is_told`"
-    prose = f"{long}\n\n| a | b |\n|---|---|\n| `short` | <a>{long}</a> {long}, `` ` `` |\n"
-    assert with_long_names(prose) == (
-        f"{long}\n\n| a | b |\n|---|---|\n| `short` | <a>{long}{{.long}}</a> {long}{{.long}}, `` ` `` |\n"
-    )
+    row = "| `short` | and some words that are not code | <a>{}</a>, `` ` ``, {} |\n"
+    text = f"{long}\n\n| a | b | c |\n|---|---|---|\n"
+    marked = f"{long}{{.long}}"
+    assert with_long_names(text + row.format(long, long)) == text + row.format(marked, marked)
 
 
 def test_links_and_code_are_told_apart() -> None:

@@ -81,10 +81,17 @@ def tail(page: Page, exercise: Exercise, found: dict[str, list[Place]], pages: P
     words = WORDS[page.language]
     lines = ["", f"## {words['belongs to']}", ""]
     lines += [f"- {to_place(page, place, pages)}" for place in found.get(folder(exercise), [])]
-    lines += [f"- {to_name(page, f'{posixpath.dirname(folder(exercise))}/index', words['exercises'])}"]
+    chapter = posixpath.dirname(folder(exercise))
+    lines += [f"- {to_name(page, f'{chapter}/index', list_title(chapter, page.language))}"]
     lines += ["", f"## {words['commands']}", "", "| | |", "|---|---|"]
     lines += [f"| `minisgl-tutor {command} {exercise.name}` | {words[command]} |" for command in COMMANDS]
     return "\n".join(lines) + "\n"
+
+
+def list_title(folder: str, language: Language) -> str:
+    """Of the page of this folder: ``chapters/05-http-service/exercises`` and the like."""
+    chapter = int(PurePosixPath(folder).parts[1][:2])
+    return WORDS[language]["exercises of"].format(chapter=chapter)
 
 
 def list_page(page: Page, found: dict[str, list[Place]], pages: Pages) -> str:
@@ -92,7 +99,7 @@ def list_page(page: Page, found: dict[str, list[Place]], pages: Pages) -> str:
     words = WORDS[page.language]
     here = posixpath.dirname(page.name)
     own = [each for each in exercises() if posixpath.dirname(folder(each)) == here]
-    lines = [f"# {words['exercises']}", "", words["exercises intro"], ""]
+    lines = [f"# {list_title(here, page.language)}", "", words["exercises intro"], ""]
     lines += [f"| {words['exercise']} | | {words['belongs to']} |", "|---|---|---|"]
     titles = {each.name: pages.title(each) for each in pages.of(page.language)}
     for exercise in own:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from html import escape
 
+from minisgl_tutor.cli.gaps import FOUND_BY
 from minisgl_tutor.gaps import GAPS
 from minisgl_tutor.language import Tongue
 
@@ -19,13 +20,13 @@ def gaps_page(traces: Traces, page: Page, claims: str) -> str:
     for gap in GAPS:
         trace = traces.of_gap(gap.name)
         address = escape(page.to_root + trace.address(page.language, (gap.name,)))
-        seen = f'<a href="{address}">{say(trace.title)}</a>, `minisgl-tutor trace --gap {gap.name}`'
+        seen = f'<a href="{address}">{say(trace.title)}</a> · `minisgl-tutor trace --gap {gap.name}`'
         ids = ", ".join(f'<a href="{page.to_root}{claims}#{claim}">{claim}</a>' for claim in gap.claims)
         lines += [f"## {gap.name}", "", say(gap.summary), ""]
         lines += [f"{paragraph}\n" for paragraph in say(gap.explanation).split("\n")]
         facts = {
             "see": seen,
-            "found by": words[f"found by {gap.shown_by}"],
+            "found by": say(FOUND_BY[gap.shown_by]),
             "claims": ids,
             "code": f"`minisgl_tutor/{gap.code}`",
         }

@@ -17,7 +17,10 @@ LINK = r"(?P<image>!?)\[(?P<text>(?:[^\[\]]|\[[^\]]*\])*)\]\((?P<target>[^)\s]+)
 LINK_OR_CODE = re.compile(f"{LINK}|{SPAN}", re.DOTALL)
 WIDE = "\u3000-\u303f\u3400-\u4dbf\u4e00-\u9fff\uff00-\uffef‘’“”—…"
 ROW = re.compile(r"^\|.*", re.MULTILINE)
-LONG_CODE = re.compile(r"`[^`\n]{28,}`(?!`)")
+CODE = re.compile(SPAN, re.DOTALL)
+LONGEST_NAME = 27
+"""In characters. A longer one may be broken in a table."""
+
 FOLDED_LINE = re.compile(rf"(?<=[{WIDE}])\n(?=[{WIDE}])")
 
 
@@ -48,7 +51,11 @@ def unfolded_lines(prose: str) -> str:
 
 def with_long_names(prose: str) -> str:
     """With long code in tables marked, as it may have to be broken there."""
-    return ROW.sub(lambda row: LONG_CODE.sub(r"\g<0>{.long}", row[0]), prose)
+
+    def marked(code: re.Match[str]) -> str:
+        return code[0] + ("{.long}" if len(code["code"]) > LONGEST_NAME else "")
+
+    return ROW.sub(lambda row: CODE.sub(marked, row[0]), prose)
 
 
 def with_links(prose: str, link: Callable[[str, str], str], code: Callable[[str], str | None]) -> str:

@@ -92,7 +92,8 @@ class Tree:
         """Where to go from the first page."""
         titles = {each.name: self.pages.title(each) for each in self.pages.of(self.language)}
         targets = {f"{chapter}/index": titles[f"{chapter}/index"] for chapter in CHAPTERS}
-        targets[f"{CHAPTERS[-1]}/exercises/index"] = self.words["exercises"]
+        lists = (f"{chapter}/exercises" for chapter in CHAPTERS)
+        targets |= {f"{each}/index": drills.list_title(each, self.language) for each in lists}
         targets |= {name: self.words[name] for name in ("traces", "gaps")}
         return "".join(f"- {to_name(page, name, title)}\n" for name, title in targets.items())
 

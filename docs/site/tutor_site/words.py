@@ -17,7 +17,6 @@ WORDS: dict[Language, dict[str, str]] = {
         "look up": "Look up",
         "work": "Working on it",
         "measured": "Measured",
-        "home": "Introduction",
         "traces": "Traces",
         "traces intro": "Each scene is a run of the server, played message by message. The page of a trace is"
         " one file: step with ← and →, jump to the next fault with `g`; `?` shows all keys. The choice at its"
@@ -38,12 +37,8 @@ WORDS: dict[Language, dict[str, str]] = {
         "claims": "Claims",
         "code": "Code",
         "found by": "Found by",
-        "found by auditor": "the auditor, by what is held and sent",
-        "found by books": "the scheduler's own books (`check_integrity`)",
-        "found by answer": "the auditor, by the answer and its tokens",
-        "found by wire": "the auditor, by what the client is told",
         "see": "See it",
-        "exercises": "Exercises",
+        "exercises of": "Exercises of chapter {chapter}",
         "exercises intro": "Each has a starter, which runs and is wrong, and a check that plays it on the"
         " real server.",
         "exercise": "Exercise",
@@ -57,7 +52,6 @@ WORDS: dict[Language, dict[str, str]] = {
         "solution": "shows an answer, once you have passed",
         "reference": "Reference",
         "reference intro": "What to look up.",
-        "english": "English",
     },
     "zh": {
         "name": "中文",
@@ -66,7 +60,6 @@ WORDS: dict[Language, dict[str, str]] = {
         "look up": "查阅",
         "work": "参与开发",
         "measured": "测量结果",
-        "home": "简介",
         "traces": "回放",
         "traces intro": "每个场景都是服务器的一次真实运行，逐条消息地回放。一份回放就是一个网页：用 ← 和 → "
         "前后移动，`g` 跳到下一处缺陷，`?` 列出全部按键。右上角可以切换："
@@ -87,12 +80,8 @@ WORDS: dict[Language, dict[str, str]] = {
         "claims": "论断",
         "code": "代码",
         "found by": "由谁发现",
-        "found by auditor": "审计器，根据持有的状态和发出的消息",
-        "found by books": "调度器自己的账目（`check_integrity`）",
-        "found by answer": "审计器，根据回答和它的 token",
-        "found by wire": "审计器，根据告诉客户端的内容",
         "see": "看一看",
-        "exercises": "练习",
+        "exercises of": "第 {chapter} 章的练习",
         "exercises intro": "每道题都有一份初始代码，它能运行，但是有错；检查会在真正的服务器上运行你的版本。",
         "exercise": "练习",
         "belongs to": "对应的正文",
@@ -105,7 +94,6 @@ WORDS: dict[Language, dict[str, str]] = {
         "solution": "通过之后，显示一种答案",
         "reference": "参考资料",
         "reference intro": "这些文档目前只有英文版。",
-        "english": "英文",
     },
 }
 
