@@ -14,6 +14,7 @@ import typer
 from ..language import Sentence, reason_of, sentence_of
 from ..server.config import ServerArgs
 from .caller import caller
+from .chat import NoPort
 from .fail import fail
 from .install import need_bench
 
@@ -124,6 +125,7 @@ def serve(
         Path | None,
         typer.Option(metavar="FILE", rich_help_panel=OUTPUT, help="Draw a picture: a .png or .svg file."),
     ] = None,
+    port: NoPort = None,
 ) -> None:
     """Ask a running server many things, and measure throughput and latencies as its clients see them.
 

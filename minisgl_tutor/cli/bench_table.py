@@ -40,11 +40,12 @@ def shown_progress(requests: int, say: Tongue) -> Iterator[Watcher]:
     if not console.is_terminal:
         yield NoWatcher()
         return
+    chunks = "{task.fields[chunks]:,} " + say(Sentence("chunks of text"))
     columns = (
         TextColumn(say(Sentence("answers"))),
         BarColumn(),
         MofNCompleteColumn(),
-        TextColumn(f"{{task.fields[chunks]:,}} {say(Sentence('chunks of text'))}"),
+        TextColumn(chunks),
         TimeElapsedColumn(),
     )
     with Progress(*columns, console=console, transient=True, refresh_per_second=4) as progress:

@@ -26,6 +26,20 @@ CUT_OFF = Sentence("[cut off at its limit; --max-tokens allows longer answers]")
 DEFAULT_URL = f"http://{ServerArgs.host}:{ServerArgs.port}"
 
 
+def _not_by_port(port: str | None) -> None:
+    if port is not None:
+        fail(
+            Sentence(
+                "--port is an option of serve; say where the server is by --url http://127.0.0.1:{port}",
+                port=port,
+            )
+        )
+
+
+NoPort = Annotated[str | None, typer.Option("--port", hidden=True, callback=_not_by_port)]
+"""Whoever has started a server with --port tries the same here."""
+
+
 def chat(
     context: typer.Context,
     question: Annotated[
@@ -42,6 +56,7 @@ def chat(
     ] = None,
     max_tokens: Annotated[int, typer.Option(min=1, help="Longest answer, in tokens.")] = 256,
     temperature: Annotated[float, typer.Option(min=0.0, help="0 takes the likeliest token each time.")] = 0.0,
+    port: NoPort = None,
 ) -> None:
     """Ask a running server, once or in a conversation.
 

@@ -16,9 +16,9 @@ class Failure(Exception):
         self.status = status
 
 
-def fail(sentence: Sentence | str, status: int = 2) -> NoReturn:
+def fail(sentence: Sentence, status: int = 2) -> NoReturn:
     """
     Raises:
         Failure: always.
     """
-    raise Failure(sentence if isinstance(sentence, Sentence) else Sentence(sentence), status)
+    raise Failure(sentence, status)

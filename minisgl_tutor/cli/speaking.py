@@ -9,7 +9,7 @@ from __future__ import annotations
 import copy
 import inspect
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from typer.core import TyperArgument, TyperCommand, TyperGroup
@@ -104,8 +104,7 @@ def _said_parameter(parameter: Any, context: Any, say: Tongue) -> Any:
     shown.rich_help_panel = say(Sentence(parameter.rich_help_panel) if parameter.rich_help_panel else panel)
     if _is_prose(parameter.metavar):
         shown.metavar = say(Sentence(parameter.metavar))
-    marks = "".join(say(mark) for mark in _marks(parameter, context))
-    shown.help = _text(parameter.help, say) + marks
+    shown.help = _text(parameter.help, say, _marks(parameter, context))
     shown.required = shown.show_default = shown.show_envvar = False
     return shown
 
@@ -139,7 +138,8 @@ def _paragraphs(text: str | None) -> list[str]:
     return [" ".join(part.split()) for part in inspect.cleandoc(text or "").split("\n\n") if part]
 
 
-def _text(text: str | None, say: Tongue) -> str:
-    from ..views.breaks import with_breaks
+def _text(text: str | None, say: Tongue, marks: Iterable[Sentence] = ()) -> str:
+    from .unbroken import breakable
 
-    return "\n\n".join(with_breaks(say(Sentence(paragraph))) for paragraph in _paragraphs(text))
+    paragraphs = "\n\n".join(say(Sentence(paragraph)) for paragraph in _paragraphs(text))
+    return breakable(paragraphs + "".join(map(say, marks)))

@@ -10,7 +10,7 @@ import typer
 from ..language import Sentence, Tongue, sentence_of
 from ..server.config import API_KEY_VARIABLE
 from .caller import caller
-from .chat import DEFAULT_URL
+from .chat import DEFAULT_URL, NoPort
 from .fail import fail
 
 if TYPE_CHECKING:
@@ -34,6 +34,7 @@ def top(
         str | None,
         typer.Option(envvar=API_KEY_VARIABLE, help="The server's key, if it has one.", show_default=False),
     ] = None,
+    port: NoPort = None,
 ) -> None:
     """Show who holds what for which request in a running server, once a second, until Ctrl+C.
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, BinaryIO
 
 import typer
 
-from ..language import Sentence, Tongue
+from ..language import Sentence, Tongue, reason_of
 from .fail import fail
 
 if TYPE_CHECKING:
@@ -50,5 +50,4 @@ def _write(path: Path, write: Callable[[BinaryIO], object]) -> None:
         with path.open("wb") as out:
             write(out)
     except OSError as error:
-        why = error.strerror or error
-        fail(Sentence("{file} cannot be written: {why}", file=path, why=why))
+        fail(Sentence("{file} cannot be written: {why}", file=path, why=reason_of(error)))

@@ -16,8 +16,8 @@ def packed(sentence: Sentence, most: int) -> bytes:
     data = json.dumps(_plain(sentence)).encode()
     if len(data) <= most:
         return data
-    cut = Sentence("{text}", text=str(sentence).encode("ascii", "replace").decode()[: most // 2])
-    return json.dumps(_plain(cut)).encode()
+    cut = str(sentence).encode("ascii", "replace").decode()[: most // 3]
+    return json.dumps(_plain(Sentence(cut))).encode()
 
 
 def unpacked(data: bytes) -> Sentence:

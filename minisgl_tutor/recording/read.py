@@ -9,7 +9,7 @@ from typing import BinaryIO, get_args
 
 import msgspec
 
-from ..language import Sentence, sentence_of
+from ..language import Sentence, reason_of, sentence_of
 from ..message.codec import Single
 from .lines import (
     VERSION,
@@ -45,8 +45,9 @@ def read_recording(path: Path) -> Recording:
         with path.open("rb") as file:
             return _read(path, file)
     except OSError as error:
-        why = error.strerror or error
-        raise RecordingError(Sentence("{file} cannot be read: {why}", file=path, why=why)) from error
+        raise RecordingError(
+            Sentence("{file} cannot be read: {why}", file=path, why=reason_of(error))
+        ) from error
 
 
 def _read(path: Path, file: BinaryIO) -> Recording:

@@ -54,7 +54,7 @@ def usage(url: str, model: str, program: str) -> Sentence:
 
     ``program`` is how the reader calls this program there.
     """
-    question = Sentence("What is a KV cache?")
+    chat, question = f"{program} chat {_where(url)}", Sentence("What is a KV cache?")
     return Sentence(
         'Ask it from another terminal:\n  {chat}"{question}"\n'
         "or with any other client:\n"
@@ -62,7 +62,7 @@ def usage(url: str, model: str, program: str) -> Sentence:
         '    -d \'{{"model": "{model}", "stream": true, "max_tokens": 128, '
         '"messages": [{{"role": "user", "content": "{question}"}}]}}\'\n'
         "Ctrl+C stops it.",
-        chat=f"{program} chat {_where(url)}",
+        chat=chat,
         question=question,
         url=url,
         model=model,
