@@ -8,7 +8,8 @@
 A room of the package has its catalogue, ``minisgl_tutor/language/catalogues/zh/ROOM.po``. What is new in it
 has an empty translation: write it, and run this again. Sentences are found where ``Sentence("...")`` and
 ``counted("...", "...")`` are written. The catalogue ``help`` has what ``--help`` of the commands shows,
-``gaps`` also what the file of each says of it, ``scenes`` the titles of the recordings that come along.
+``gaps`` also what the file of each says of it, ``scenes`` the titles of the recordings that come along,
+``claims`` what the chapters state.
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ from minisgl_tutor.cli.main import app
 from minisgl_tutor.cli.speaking import help_texts
 from minisgl_tutor.gaps import GAPS
 from minisgl_tutor.recording import read_recording
+from minisgl_tutor.trace.claims import read_claims
 from minisgl_tutor.trace.scenes import chapters, scene_of_gap, scenes_of
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -84,6 +86,11 @@ def sentences() -> dict[str, Catalog]:
     found["scenes"] = Catalog()
     for path in scene_paths():
         found["scenes"].add(read_recording(path).header.title, locations=[(path.name, 1)])
+    found["claims"] = Catalog()
+    for family in read_claims().values():
+        for number, claim in family.items():
+            for text in (claim.says, claim.note, claim.about):
+                found["claims"].add(text, locations=[(number, 1)])
     return found
 
 

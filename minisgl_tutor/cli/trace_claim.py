@@ -25,7 +25,10 @@ def scene_of_claim(number: str, say: Tongue) -> tuple[Path, list[str], int]:
         shown = claim(number)
     except UnknownClaim as error:
         fail(sentence_of(error))
-    typer.echo(" ".join(filter(None, [f"{number}:", shown.says, shown.note])), err=True)
+    told = Sentence("{number}: {says}", number=number, says=Sentence(shown.says))
+    if shown.note:
+        told = Sentence("{statement} {note}", statement=told, note=Sentence(shown.note))
+    typer.echo(say(told), err=True)
     if not shown.scene:
         places = ", ".join([*shown.tests, *(place.at for place in shown.code)])
         if places:
@@ -33,7 +36,7 @@ def scene_of_claim(number: str, say: Tongue) -> tuple[Path, list[str], int]:
         if shown.exercise:
             name = shown.exercise.partition("/")[2]
             fail(Sentence("no scene shows it; exercise {name} does", name=name))
-        fail(Sentence("there is nothing to play: {about}", about=shown.about))
+        fail(Sentence("there is nothing to play: {about}", about=Sentence(shown.about)))
     path = scene_path(shown.scene)
     played = play(read_recording(path), load_tokenizer(model_dir()), shown.gaps)
     steps = steps_of(shown, played.steps)

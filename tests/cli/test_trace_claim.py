@@ -7,7 +7,9 @@ import json
 import pytest
 
 from minisgl_tutor.cli.main import main
-from minisgl_tutor.trace.claims import claim
+from minisgl_tutor.language import Sentence, Tongue
+from minisgl_tutor.trace.claims import claim, read_claims
+from tests.language.english import english_left
 
 
 def played(capsys: pytest.CaptureFixture[str], number: str) -> tuple[list[dict], str]:
@@ -48,3 +50,17 @@ def test_one_sentence(capsys: pytest.CaptureFixture[str], arguments: list[str], 
     assert ended.value.code == 2
     line = capsys.readouterr().err.splitlines()[-1]
     assert line.startswith("Error: ") and words in line
+
+
+def test_every_statement_is_said_in_chinese() -> None:
+    say = Tongue("zh")
+    for family in read_claims().values():
+        for each in family.values():
+            for text in filter(None, (each.says, each.note, each.about)):
+                assert say(Sentence(text)) != text and english_left(say(Sentence(text))) == []
+
+
+def test_a_statement_is_told_in_chinese(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["--lang", "zh", "trace", "--claim", "C5.134", "--json"])
+    assert capsys.readouterr().err == "C5.134：中止先等十分之一秒。这是已经修好的缺陷。\n"

@@ -11,6 +11,7 @@ from chromium import size
 from minisgl_tutor.language import Sentence
 from minisgl_tutor.trace.steps import Location, Step
 from minisgl_tutor.views.shown import ShownScene
+from tests.language.english import english_left
 
 Maker = Callable[..., Step]
 Shown = Callable[[str], ShownScene]
@@ -134,6 +135,15 @@ def test_a_narrower_window_still_shows_the_present_step(look: Look, shown: Shown
     looked.driver.execute_async_script("requestAnimationFrame(() => requestAnimationFrame(arguments[0]))")
     row, chart = looked.find("#row-29")[0].rect, looked.find("#rows")[0].rect
     assert chart["y"] <= row["y"] and row["y"] + row["height"] <= chart["y"] + chart["height"]
+
+
+def test_in_chinese_nothing_english_is_said_of_the_findings(look: Look, shown: Shown) -> None:
+    looked = look(shown(LEAVES), language="zh")
+    assert looked.text("#title") == "流式客户端中途离开"
+    for place in range(len(looked.find("#findings button"))):
+        looked.click("#findings button", place)
+        said = "\n".join(looked.text(part) for part in ("header", "#when", "#finding", "#findings", "#held"))
+        assert english_left(said) == []
 
 
 def test_everything_that_can_be_used_has_a_name_and_can_be_reached(look: Look, shown: Shown) -> None:
