@@ -82,22 +82,47 @@ def test_no_page_is_wider_than_the_screen(browser: Any, site: Any, language: str
         assert browser.execute_script("return document.documentElement.scrollWidth") <= width, page
 
 
+class Frame:
+    """The first trace within a page."""
+
+    def __init__(self, browser: Any, address: str) -> None:
+        self.browser = browser
+        browser.get(address)
+        self.element = browser.find_element("css selector", "figure.trace iframe")
+        browser.execute_script("arguments[0].scrollIntoView()", self.element)
+
+    def ask(self, script: str) -> Any:
+        """What the page in the frame says."""
+        self.browser.switch_to.frame(self.element)
+        answer = self.browser.execute_script(script)
+        self.browser.switch_to.default_content()
+        return answer
+
+    def wait(self, script: str, expected: object) -> None:
+        waiting = pytest.importorskip("selenium.webdriver.support.wait")
+        waiting.WebDriverWait(self.browser, 30).until(lambda _: self.ask(script) == expected)
+
+
+LOOKS = "return [document.documentElement.dataset.theme, document.documentElement.lang]"
+
+
 @pytest.mark.parametrize("dark", [False, True])
 def test_a_trace_in_the_text_is_as_dark_as_the_page(browser: Any, site: Any, dark: bool) -> None:
-    waiting = pytest.importorskip("selenium.webdriver.support.wait")
     before, after = ("dark", "light") if dark else ("light", "dark")
     size(browser, 1280, dark=dark)
-    browser.get(f"{site.folder.as_uri()}/zh/{WALKTHROUGH}.html")
-    frame = browser.find_element("css selector", "figure.trace iframe")
-    browser.execute_script("arguments[0].scrollIntoView()", frame)
-
-    def shown(theme: str) -> bool:
-        browser.switch_to.frame(frame)
-        root = browser.find_element("css selector", "html")
-        seen = root.get_attribute("data-theme"), root.get_attribute("lang")
-        browser.switch_to.default_content()
-        return seen == (theme, "zh-CN")
-
-    waiting.WebDriverWait(browser, 30).until(lambda _: shown(before))
+    frame = Frame(browser, f"{site.folder.as_uri()}/zh/{WALKTHROUGH}.html")
+    frame.wait(LOOKS, [before, "zh-CN"])
     browser.execute_script("document.body.dataset.theme = arguments[0]", after)
-    waiting.WebDriverWait(browser, 30).until(lambda _: shown(after))
+    frame.wait(LOOKS, [after, "zh-CN"])
+
+
+def test_a_trace_from_a_server_keeps_its_step_when_the_page_gets_dark(browser: Any, served: str) -> None:
+    size(browser, 1280)
+    frame = Frame(browser, f"{served}/en/{WALKTHROUGH}.html")
+    frame.wait(LOOKS, ["light", "en"])
+    frame.ask("document.querySelector('[data-go=forward]').click()")
+    step = "return new URLSearchParams(location.hash.slice(1)).get('step')"
+    frame.wait(step, "2")
+    browser.execute_script("document.body.dataset.theme = 'dark'")
+    frame.wait(LOOKS, ["dark", "en"])
+    assert frame.ask(step) == "2"

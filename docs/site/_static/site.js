@@ -7,9 +7,18 @@ function theme() {
   return matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light";
 }
 
+// Where its reader has got to; a page that was opened as a file may not ask, and begins again.
+function placeIn(frame) {
+  try {
+    return frame.contentWindow.location.hash.slice(1);
+  } catch {
+    return "";
+  }
+}
+
 function colour(frame) {
   const [file, place] = frame.src.split("#");
-  const options = new URLSearchParams(place);
+  const options = new URLSearchParams(placeIn(frame) || place);
   if (options.get("theme") === theme()) return;
   options.set("theme", theme());
   frame.src = `${file}#${options}`;
