@@ -14,7 +14,7 @@ from importlib import metadata
 from importlib.util import find_spec
 from pathlib import Path
 
-from ..language import Sentence, sentence_of
+from ..language import Sentence, reason_of, sentence_of
 from ..resources import chapters_dir, model_dir
 from .install import PACKAGE, install_command
 
@@ -143,7 +143,7 @@ def shipped_model() -> Finding:
         size = safetensors_size(directory / "model.safetensors")
         _check_tokenizer(directory)
     except Exception as error:  # whatever a damaged file can raise
-        found = Sentence("cannot be read: {reason}", reason=sentence_of(error))
+        found = Sentence("cannot be read: {reason}", reason=_reason(error))
         return Finding(what, found, False, FOR_SERVING, remedy)
     found = Sentence("{kind}, {size:.1f} MB, in {directory}", kind=kind, size=size / 1e6, directory=directory)
     return Finding(what, found, True, FOR_SERVING)
@@ -203,7 +203,7 @@ def sockets() -> Finding:
         finally:
             remove_directory(directory)
     except (StartError, OSError) as error:
-        return Finding(what, sentence_of(error), False, FOR_SERVING, remedy)
+        return Finding(what, _reason(error), False, FOR_SERVING, remedy)
     found = Sentence("work in {directory}", directory=directory.parent)
     return Finding(what, found, True, FOR_SERVING)
 
@@ -229,7 +229,7 @@ def tool(name: str, arguments: list[str], purpose: Sentence) -> Finding:
     try:
         answer = subprocess.run([path, *arguments], capture_output=True, text=True, timeout=PROBE_TIMEOUT_S)
     except (OSError, subprocess.TimeoutExpired) as error:
-        return Finding(what, sentence_of(error), False, FOR_GPU, again)
+        return Finding(what, _reason(error), False, FOR_GPU, again)
     lines = (answer.stdout.strip() or answer.stderr.strip()).splitlines()
     found = as_is(lines[-1].strip()) if lines else Sentence("no answer")
     return Finding(what, found, answer.returncode == 0, FOR_GPU, again)
@@ -247,6 +247,10 @@ def safetensors_size(file: Path) -> int:
     if 8 + length + end != size:
         raise ValueError(Sentence("{file} is incomplete", file=file.name))
     return size
+
+
+def _reason(error: Exception) -> Sentence:
+    return reason_of(error) if isinstance(error, OSError) and error.strerror else sentence_of(error)
 
 
 def _check_tokenizer(directory: Path) -> None:

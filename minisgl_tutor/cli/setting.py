@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tomllib
 from pathlib import Path
 
 import typer
@@ -28,10 +27,12 @@ def set_language() -> Language | None:
         SettingError: it cannot be read, or says something else.
     """
     file = setting_file()
+    if not file.exists():
+        return None
+    import tomllib  # not for those who have set nothing: a first hop waits for each import
+
     try:
         said = tomllib.loads(file.read_text("utf-8")).get("language")
-    except FileNotFoundError:
-        return None
     except (OSError, ValueError):
         said = None
     for language in LANGUAGES:

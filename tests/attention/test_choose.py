@@ -11,6 +11,7 @@ torch = pytest.importorskip("torch")
 
 from minisgl_tutor.attention import choose as choosing  # noqa: E402
 from minisgl_tutor.attention.choose import Chosen, choose  # noqa: E402
+from minisgl_tutor.cli.serve_options import ATTENTIONS  # noqa: E402
 from minisgl_tutor.models.config import ModelConfig, Rope  # noqa: E402
 from minisgl_tutor.models.errors import ModelError  # noqa: E402
 
@@ -99,3 +100,7 @@ def test_flashinfer_asks_for_a_gpu_and_16_bits(installed: set[str]) -> None:
         chosen("fi", CPU)
     with pytest.raises(ModelError, match="give --dtype bfloat16"):
         chosen("fi", dtype=torch.float32)
+
+
+def test_the_command_line_knows_the_same_names() -> None:
+    assert choosing.NAMES == ATTENTIONS
