@@ -76,10 +76,11 @@ def test_every_exercise_leads_to_its_place_in_the_chapter_and_back(site: Any, la
 def test_the_traces_are_where_the_chapter_speaks_of_them(site: Any, language: str) -> None:
     text = site.text(f"{language}/{WALKTHROUGH}")
     frames = re.findall(r'<iframe src="\.\./\.\./\.\./traces/([\w-]+)\.html#([^"]+)"', text)
-    assert [name for name, _ in frames] == [
+    assert [name for name, _ in frames] == [  # once each, in the order of the text
         "normal-end",
         "interleaved",
         "client-leaves",
+        "non-streaming-client-leaves",
         "over-long-prompt",
         "slow-reader",
     ]
@@ -101,7 +102,9 @@ def test_all_traces_are_listed_and_those_of_gaps_with_them(site: Any, language: 
 @languages
 def test_what_only_authors_need_is_not_shown(site: Any, language: str) -> None:
     for page in site.pages(language):
-        assert not re.search(r"<!-- *([CK]\d|code:|trace:|output)", site.text(f"{language}/{page}")), page
+        assert not re.search(r"<!-- *([CK]\d|code:|trace:|embed:|output)", site.text(f"{language}/{page}")), (
+            page
+        )
 
 
 @languages

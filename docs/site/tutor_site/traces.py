@@ -25,8 +25,8 @@ from .words import WORDS, Language
 
 FOLDER = "traces"
 MARKER = re.compile(
-    r"^<!-- trace: chapter (?P<chapter>\d+) scene (?P<scene>\S+) steps (?P<first>\d+)[\d,-]*"
-    r"(?: gaps (?P<gaps>\S+))? -->\n(?P<block>```.*?^```\n)",
+    r"^<!-- (?:trace|embed): chapter (?P<chapter>\d+) scene (?P<scene>\S+) steps (?P<first>\d+)[\d,-]*"
+    r"(?: gaps (?P<gaps>\S+))? -->\n(?P<block>```.*?^```\n)?",
     re.MULTILINE | re.DOTALL,
 )
 
@@ -118,7 +118,10 @@ class Traces:
             target.write_bytes(page_of_trace(shown))
 
     def embedded(self, text: str, to_root: str, language: Language) -> str:
-        """``text`` with the page of each scene below its first excerpt, and a link below the others."""
+        """``text`` with the page of each scene below its first excerpt, and a link below the others.
+
+        A marker ``embed`` instead of ``trace`` is a place for it without an excerpt.
+        """
         seen: set[Trace] = set()
         words = WORDS[language]
 
@@ -131,7 +134,7 @@ class Traces:
             else:
                 seen.add(trace)
                 shown = frame(address, words["trace of"].format(scene=trace.name), words["open trace"])
-            return f"{marker['block']}\n{shown}\n\n"
+            return f"{marker['block'] or ''}\n{shown}\n\n"
 
         return MARKER.sub(below, text)
 
