@@ -29,11 +29,11 @@ QUICK = {"diff", "doctor", "exercises", "gaps", "hint", "read", "reset", "start"
 def differences(page: Path, servers: Servers, folder: Path, lacking: Collection[str] = ()) -> Iterator[str]:
     """Where the blocks of a page show something else than is printed, and what cannot be run.
 
-    A command line between backticks shows nothing: it is run if that is quick and needs nothing else, and
-    has to end well. Commands of programs that are ``lacking`` here are left out.
+    A command line between backticks shows nothing: it is run once, if that is quick and needs nothing else,
+    and has to end well. Commands of programs that are ``lacking`` here are left out.
     """
     terminal = Terminal(language_of(page), folder, servers)
-    for each in typed_in(page.read_text("utf-8")):
+    for each in dict.fromkeys(typed_in(page.read_text("utf-8"))):
         if isinstance(each, Command):
             if each.program not in lacking and (told := difference(each, terminal.type(each.line).output)):
                 yield told
