@@ -44,6 +44,8 @@ class Server:
             if LAST_LINE in line:
                 break
         else:
+            self.process.stdout.close()
+            self.process.wait(PATIENCE_S)
             raise RuntimeError("".join(lines))
         self.output = "".join(lines).replace(f":{self.port}", f":{PORT}")
         self._behind: list[str] = []
