@@ -27,6 +27,8 @@ MORE = {
     "a condition": "def forget(self, uid):\n        if uid: super().forget(uid)",
     "another call": "def forget(self, uid):\n        super().forget(uid)\n        self.ack_map.clear()",
     "something kept": "def new_user(self):\n        self.last = super().new_user()\n        return self.last",
+    "a part of the result": "def held(self): return super().held()[0], 1",
+    "one by one": "def _tokenize(self, msgs):\n        for msg in msgs: a, b = super()._tokenize(msg)",
     "a method of another name": "async def end_user(self, uid): super().forget(uid)",
     "nothing done": "def forget(self, uid): pass",
     "in a class below": "def forget(self, uid): self.ack_map.clear()\n"

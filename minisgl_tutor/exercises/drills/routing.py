@@ -17,6 +17,7 @@ from .lifecycle.drill import LifecycleDrill
 from .lifecycle.judge import FAULTS, WRONG_ANSWER
 from .lifecycle.observation import Job, Observation
 from .lifecycle.schedule import Client, Ending, Extra, Schedule, client, in_order, smaller
+from .lifecycle.schedules import one_after_another
 
 INTERLEAVINGS = 20
 
@@ -114,6 +115,7 @@ def _fixed() -> Iterator[Case]:
     )
     leaves = client(True, Ending.LEAVES_WAITING, 1)
     yield Case("next-request", Schedule((leaves, Client(True, 3, start=2)), extra=Extra.LATE_REPLIES))
+    yield from (Case("next-request", each) for each in one_after_another())
 
 
 def _interleaved(rng: random.Random) -> Schedule:

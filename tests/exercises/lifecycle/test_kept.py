@@ -68,3 +68,13 @@ def test_numbers_that_were_there_before_are_no_uids_and_circles_end() -> None:
     front.circle.append(front.circle)
     front.count = 5
     assert Keeping(front, None).now() == set()
+
+
+def test_what_has_no_uid_shows_by_its_size() -> None:
+    front = frontend()
+    keeping = Keeping(front, MODULE)
+    before = keeping.sizes()
+    front.log = ["gone"]
+    front.of_all = {"left": ["a", "b"], "count": 7}
+    assert keeping.now() == set()
+    assert keeping.sizes() == before | {"log": 1, "of_all": 5}

@@ -121,6 +121,8 @@ class Desk:
         elif isinstance(msg, AbortMsg):
             index = self._client_of(msg.uid)
             self._aborts.append((index, self._loop.now_us()))
+            if index >= 0 and self._job.clients[index].abort_unsent:
+                raise ConnectionError(LINK_IS_DOWN)
             if index in self._to_come:
                 del self._to_come[index][self._job.clients[index].late :]
 

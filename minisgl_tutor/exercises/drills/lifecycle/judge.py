@@ -9,13 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from enum import StrEnum
+from itertools import pairwise
 from typing import Any
 
 from ....language import Sentence, joined
 from ...drill import BLOCKS, NEVER_ENDS, POLLS, RAISED, STUCK, THREAD, Found, general_fault
 from .answers import latest_us, says, text_of
 from .observation import Observation, Seen
-from .schedule import Client, Ending, Extra, Schedule
+from .schedule import MANY, STEP_MS, Client, Ending, Extra, Schedule
 
 NOTICE_US = 250_000
 """Without streaming a client that left must be noticed by then; a request that ends sooner needs no abort."""
@@ -52,11 +53,13 @@ class Check(StrEnum):
     ABORT_MEETS_END = "abort-meets-end"
     LATE_REPLIES = "late-replies"
     NEIGHBOURS = "neighbours"
+    MANY = "many"
 
 
 UID_TWICE, WRONG_ANSWER, LATE_ANSWER = "uid-twice", "wrong-answer", "late-answer"
 NOTICED_LATE, ABORT_MISSING, ABORT_EXTRA = "noticed-late", "abort-missing", "abort-extra"
 KEPT, COMES_BACK, TASKS_LEFT, LEFT_ELSEWHERE = "kept", "comes-back", "tasks-left", "left-elsewhere"
+GROWS = "grows"
 
 FAULTS = (
     STUCK,
@@ -75,6 +78,7 @@ FAULTS = (
     COMES_BACK,
     TASKS_LEFT,
     LEFT_ELSEWHERE,
+    GROWS,
 )
 """What can be wrong, roots before consequences."""
 
@@ -89,7 +93,7 @@ def judge(schedule: Schedule, whole: Observation, seen: Observation) -> Iterator
 def check_of(schedule: Schedule, fault: str) -> Check:
     """The check that a fault belongs to: by how the one client's request ends, or ``neighbours``."""
     if len(schedule.clients) > 1:
-        return Check.NEIGHBOURS
+        return Check.MANY if fault == GROWS else Check.NEIGHBOURS
     if fault == COMES_BACK:
         return Check.LATE_REPLIES
     match schedule.extra:
@@ -99,6 +103,8 @@ def check_of(schedule: Schedule, fault: str) -> Check:
             return Check.LATE_REPLIES
         case Extra.ABORT_FIRST | Extra.ABORT_AFTER | Extra.ABORT_AT_END:
             return Check.ABORT_MEETS_END
+        case Extra.ABORT_UNSENT:
+            return Check.SEND_FAILS
     return _CHECKS[_way(schedule)]
 
 
@@ -131,11 +137,11 @@ Fault = tuple[str, int, dict[str, Any]]
 def _faults(index: int, schedule: Schedule, whole: Observation, observation: Observation) -> Iterator[Fault]:
     client, seen, reference = schedule.clients[index], observation.clients[index], whole.clients[index]
     if index == 0:
-        yield from _of_all(observation)
+        yield from _of_all(schedule, observation)
     if observation.stopped is not None:
         return
-    yield from _raised(client, seen)
     extra = schedule.extra if index == 0 else Extra.NOTHING
+    yield from _raised(client, extra, seen)
     if seen.end == "waiting" or seen.app == "running":
         what = "answer" if seen.end == "waiting" else "call"
         yield NEVER_ENDS, max(seen.end_us, *seen.chunks_us, 0), {"what": what}
@@ -153,7 +159,7 @@ def _faults(index: int, schedule: Schedule, whole: Observation, observation: Obs
         yield LEFT_ELSEWHERE, seen.end_us, {"text": notes}
 
 
-def _of_all(observation: Observation) -> Iterator[Fault]:
+def _of_all(schedule: Schedule, observation: Observation) -> Iterator[Fault]:
     """What cannot be told to be the doing of one client's request."""
     last_us = max(max(seen.app_us, seen.end_us) for seen in observation.clients)
     uids = [seen.uid for seen in observation.clients if seen.uid is not None]
@@ -168,11 +174,31 @@ def _of_all(observation: Observation) -> Iterator[Fault]:
     ended = all(seen.app != "running" for seen in observation.clients)
     if ended and len(observation.waiting) > HELPERS:
         yield TASKS_LEFT, last_us, {"count": len(observation.waiting), "names": observation.waiting}
+    if grown := _grown(schedule, observation):
+        yield GROWS, last_us, {"count": len(schedule.clients), "where": grown}
 
 
-def _raised(client: Client, seen: Seen) -> Iterator[Fault]:
+def _grown(schedule: Schedule, observation: Observation) -> list[str]:
+    """Where there was more when each request had ended, if they came one after the other. What is made once,
+    for the first one, does not count.
+    """
+    ends = [seen.app_us for seen in observation.clients]
+    starts = [each.start * STEP_MS * 1000 for each in schedule.clients]
+    if len(ends) < MANY or any(end >= start for end, start in zip(ends, starts[1:], strict=False)):
+        return []
+    sizes = [seen.elements for seen in observation.clients]
+    return sorted(
+        where
+        for where in sizes[-1]
+        if all(later.get(where, 0) > one.get(where, 0) for one, later in pairwise(sizes[1:]))
+    )
+
+
+def _raised(client: Client, extra: Extra, seen: Seen) -> Iterator[Fault]:
     if seen.raised is None or client.ending in (Ending.UNSENT, Ending.UNENCODABLE):
         return  # there something must be raised
+    if extra is Extra.ABORT_UNSENT:
+        return  # there it may be
     if not (client.leaves and seen.raised.kind in _GONE):
         yield general_fault(seen.raised), seen.app_us, seen.raised.values()
 
@@ -222,8 +248,8 @@ def _shown(seen: Seen, same: int) -> Sentence:
 def _aborts(
     index: int, client: Client, extra: Extra, seen: Seen, whole: Observation, observation: Observation
 ) -> Iterator[Fault]:
-    if extra in (Extra.ABORT_FIRST, Extra.ABORT_AFTER, Extra.ABORT_AT_END):
-        return  # the play itself asks for one there
+    if extra in (Extra.ABORT_FIRST, Extra.ABORT_AFTER, Extra.ABORT_AT_END, Extra.ABORT_UNSENT):
+        return  # the play itself asks for one there, or it may be sent again
     times = [at_us for of, at_us in observation.aborts if of == index]
     least, most = _due(client, seen, whole.arrivals[index])
     if len(times) < least:

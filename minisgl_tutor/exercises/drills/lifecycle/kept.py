@@ -3,13 +3,13 @@
 A reader may replace the two maps by anything, so everything that the object and
 the reader's module reach through containers and through the reader's own
 classes is looked at: a uid as a key or an element, or an element with that
-``uid``, means that something is kept there.
+``uid``, means that something is kept there. What has no uid shows by its size.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Iterator
 from types import FunctionType, ModuleType
 
@@ -34,11 +34,17 @@ class Keeping:
         self._at_first = self.now()
 
     def now(self) -> Kept:
-        found: Kept = set()
+        uids = ((name, _uid_of(element)) for name, element in self._elements())
+        return {(name, uid) for name, uid in uids if uid is not None} - self._at_first
+
+    def sizes(self) -> dict[str, int]:
+        """How many elements there are, by where they are."""
+        return Counter(name for name, _ in self._elements())
+
+    def _elements(self) -> Iterator[tuple[str, object]]:
         seen: set[int] = set()
         for name, value in self._roots():
-            self._look(name, value, found, seen, DEPTH)
-        return found - self._at_first
+            yield from self._within(name, value, seen, DEPTH)
 
     def _roots(self) -> Iterator[tuple[str, object]]:
         yield from vars(self._frontend).items()
@@ -55,28 +61,28 @@ class Keeping:
     def _is_readers(self, cls: type) -> bool:
         return self._module is not None and cls.__module__ == self._module.__name__
 
-    def _look(self, name: str, value: object, found: Kept, seen: set[int], depth: int) -> None:
+    def _within(self, name: str, value: object, seen: set[int], depth: int) -> Iterator[tuple[str, object]]:
+        """All elements of the containers that ``value`` is or leads to."""
         if depth == 0 or id(value) in seen:
             return
         if isinstance(value, FunctionType | ModuleType | type | str | bytes | int | float):
             return
         seen.add(id(value))
         if isinstance(value, dict):
-            for key, each in list(value.items()):
-                self._element(name, key, found, seen, depth)
-                if type(each) is not int:  # a number as a value is an amount
-                    self._element(name, each, found, seen, depth)
-        elif isinstance(value, _SEQUENCES):
-            for each in list(value):
-                self._element(name, each, found, seen, depth)
-        elif isinstance(value, asyncio.Queue):
-            self._look(name, vars(value).get("_queue"), found, seen, depth - 1)
+            # A number as a value is an amount.
+            elements = [*value, *(each for each in list(value.values()) if type(each) is not int)]
+        else:
+            elements = list(value) if isinstance(value, _SEQUENCES) else []
+        for element in elements:
+            yield name, element
+            yield from self._within(name, element, seen, depth - 1)
+        if isinstance(value, asyncio.Queue):
+            yield from self._within(name, vars(value).get("_queue"), seen, depth - 1)
         elif self._is_readers(type(value)) and value is not self._frontend:
             for attribute, each in vars(value).items() if hasattr(value, "__dict__") else ():
-                self._look(f"{name}.{attribute}", each, found, seen, depth - 1)
+                yield from self._within(f"{name}.{attribute}", each, seen, depth - 1)
 
-    def _element(self, name: str, element: object, found: Kept, seen: set[int], depth: int) -> None:
-        uid = element if type(element) is int else getattr(element, "uid", None)
-        if type(uid) is int:
-            found.add((name, uid))
-        self._look(name, element, found, seen, depth - 1)
+
+def _uid_of(element: object) -> int | None:
+    uid = element if type(element) is int else getattr(element, "uid", None)
+    return uid if type(uid) is int else None

@@ -16,7 +16,7 @@ class DeskClient(msgspec.Struct, frozen=True):
 
     ``replies``: what comes at each step, in one batch; ``late``: how many more steps
     of it still come after an abort. ``unsent``: the link raises when its request is
-    sent. ``bad_chunk``: the piece of its answer that cannot be encoded.
+    sent, ``abort_unsent``: when an abort is. ``bad_chunk``: the piece of its answer that cannot be encoded.
     ``aborts_at_us``: when ``abort_user`` is called for it, before or after what
     else happens at that instant.
     """
@@ -26,6 +26,7 @@ class DeskClient(msgspec.Struct, frozen=True):
     replies: list[list[UserReply | ErrorReply]]
     late: int = 1
     unsent: bool = False
+    abort_unsent: bool = False
     bad_chunk: int | None = None
     chunk_us: int = 0
     buffer: int = 65536
@@ -61,7 +62,8 @@ class Seen(msgspec.Struct):
     ``chunks_us`` and ``sizes``: when each piece of the body came, and its bytes.
     ``end`` and ``end_us``: how and when the client's side was over. ``app`` and
     ``app_us``: the same of the call. ``kept``: where the front end still kept
-    something of the request at the end of that instant.
+    something of the request at the end of that instant. ``elements``: how many
+    it had then, of whatever request, by where.
     """
 
     uid: int | None = None
@@ -75,6 +77,7 @@ class Seen(msgspec.Struct):
     app_us: int = 0
     raised: Raised | None = None
     kept: list[str] = []
+    elements: dict[str, int] = {}
 
 
 class Observation(msgspec.Struct):

@@ -17,6 +17,9 @@ from msgspec.structs import replace
 STEP_MS = 100
 """An engine step, of virtual time. Long, so that every way of noticing a client that leaves is in time."""
 
+MANY = 6
+"""Requests one after another that show whether each leaves something behind."""
+
 ANSWER_AFTER_LEAVING = 4
 """Replies still to come when a client leaves: enough for any way of noticing it to be in time."""
 
@@ -53,6 +56,8 @@ class Extra(StrEnum):
     ABORT_FIRST = "abort_user is called just before the client leaves"
     ABORT_AFTER = "abort_user is called just after the client leaves"
     ABORT_AT_END = "abort_user is called while the last chunk is on its way"
+    ABORT_UNSENT = "its abort is not sent"
+    """The link to the tokenizer raises when the abort is sent."""
 
 
 LEAVES = frozenset({Ending.LEAVES_WAITING, Ending.LEAVES_WRITING, Ending.LEAVES_STUCK, Ending.LEAVES_AT_END})

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from msgspec.structs import replace
 
-from .schedule import ANY, ANY_RECORDED, Client, Ending, Extra, Schedule, client, random_schedule
+from .schedule import ANY, ANY_RECORDED, MANY, Client, Ending, Extra, Schedule, client, random_schedule
 
 RANDOM_ON_STAGE = 10
 RANDOM_ON_DESK = 6
@@ -21,7 +21,7 @@ def schedules(rng: random.Random) -> list[Schedule]:
 
 
 def fixed() -> list[Schedule]:
-    return [*_ends(), *_leaves(), *_fails(), *_meets(), *_neighbours()]
+    return [*_ends(), *_leaves(), *_fails(), *_meets(), *_neighbours(), *one_after_another()]
 
 
 def _ends() -> Iterator[Schedule]:
@@ -49,6 +49,7 @@ def _fails() -> Iterator[Schedule]:
         yield Schedule((client(stream, Ending.UNSENT),))
         yield Schedule((client(stream, Ending.REFUSED),))
         yield Schedule((client(stream, Ending.BREAKS, 1),))
+        yield Schedule((client(stream, Ending.LEAVES_WAITING, 1),), extra=Extra.ABORT_UNSENT)
     for after in (0, 1):
         yield Schedule((replace(client(True, Ending.UNENCODABLE, after), replies=after + 3),))
     yield Schedule((client(False, Ending.UNENCODABLE),))
@@ -80,3 +81,11 @@ def _neighbours() -> Iterator[Schedule]:
     # One comes when another has ended, or has left: the listener must have lived on.
     yield Schedule((Client(True, 1), Client(False, 1, start=4)))
     yield Schedule((client(True, Ending.LEAVES_WAITING, 0), Client(True, 1, start=6)))
+
+
+def one_after_another() -> Iterator[Schedule]:
+    """Requests that are alike, each of which comes when the one before has ended."""
+    for ending in (Ending.STAYS, Ending.LEAVES_WAITING):
+        for stream in (True, False):
+            each = client(stream, ending)
+            yield Schedule(tuple(replace(each, start=8 * place) for place in range(MANY)))

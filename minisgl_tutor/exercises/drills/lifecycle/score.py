@@ -209,6 +209,8 @@ def _with_extra(plan: DeskClient, extra: Extra, arrivals: list[int]) -> DeskClie
     replace = msgspec.structs.replace
     if extra is Extra.LATE_REPLIES:
         return replace(plan, late=3)
+    if extra is Extra.ABORT_UNSENT:
+        return replace(plan, abort_unsent=True)
     if not arrivals:
         return plan
     if extra in (Extra.ABORT_FIRST, Extra.ABORT_AFTER):

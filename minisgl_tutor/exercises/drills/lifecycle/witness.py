@@ -51,6 +51,7 @@ class Witness:
         self._module = module
         self._keeping: Keeping | None = None
         self._kept: dict[int, list[str]] = {}
+        self._sizes: dict[int, dict[str, int]] = {}
         self._held: list[object] = []
         self._tasks: list[asyncio.Task[Any]] = []
         self._own_tasks: list[asyncio.Task[Any]] = []
@@ -138,6 +139,7 @@ class Witness:
         self._kept[index] = sorted(
             {where for uid, parts in self.held().items() if uid not in others for where in parts}
         )
+        self._sizes[index] = self._keeping.sizes() if self._keeping is not None else {}
 
     def _failed(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
         error = context.get("exception")
@@ -198,5 +200,5 @@ class Witness:
                 seen.app, seen.app_us = event.kind.removeprefix("app "), event.at_us
             if event.kind == "app failed":
                 seen.raised = Raised.told(str(event.note), self._line_in_text(exchange.app_traceback))
-        seen.kept = self._kept.get(index, [])
+        seen.kept, seen.elements = self._kept.get(index, []), self._sizes.get(index, {})
         return seen

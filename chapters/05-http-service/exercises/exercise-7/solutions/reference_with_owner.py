@@ -58,9 +58,10 @@ class MyFrontendManager(FrontendManager):
             self.clean(uid)
 
     def clean(self, uid: int) -> None:
-        if uid in self.unanswered:
-            self.send_tokenizers[uid % len(self.send_tokenizers)].put_nowait(AbortMsg(uid=uid))
+        unanswered = uid in self.unanswered
         self.forget(uid)
+        if unanswered:
+            self.send_tokenizers[uid % len(self.send_tokenizers)].put_nowait(AbortMsg(uid=uid))
 
     async def abort_user(self, uid: int) -> None:
         self.clean(uid)

@@ -56,10 +56,12 @@ class MyFrontendManager(FrontendManager):
                     if finished:
                         break
         finally:
-            if not finished:
-                await self.send_one(AbortMsg(uid=uid))
-            del self.ack_map[uid]
-            del self.event_map[uid]
+            try:
+                if not finished:
+                    await self.send_one(AbortMsg(uid=uid))
+            finally:
+                del self.ack_map[uid]
+                del self.event_map[uid]
 
     async def collect(self, uid: int, request: Request) -> Completed:
         return await unless_disconnected(request.receive, self.join(uid))
