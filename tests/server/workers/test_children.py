@@ -6,6 +6,7 @@ import time
 
 import pytest
 
+from minisgl_tutor.language import Sentence, sentence_of
 from minisgl_tutor.server.workers.children import Children
 from minisgl_tutor.server.workers.errors import StartError
 from minisgl_tutor.server.workers.worker import Ready
@@ -21,7 +22,7 @@ def never_ready(ready: Ready) -> None:
 
 
 def fails(ready: Ready) -> None:
-    raise StartError("the second GPU is made of cheese")
+    raise StartError(Sentence("GPU {number} is made of {what}", number=2, what=Sentence("cheese")))
 
 
 def test_nobody_waits_for_a_silent_worker() -> None:
@@ -40,5 +41,6 @@ def test_a_silent_worker_that_fails_says_so() -> None:
     with Children("error") as children:
         children.start("first", never_ready)
         children.start_silent("second", fails)
-        with pytest.raises(StartError, match="the second GPU is made of cheese"):
+        with pytest.raises(StartError, match="GPU 2 is made of cheese") as ended:
             children.wait_ready()
+    assert sentence_of(ended.value).values == {"number": 2, "what": Sentence("cheese")}
