@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 from markdown_it import MarkdownIt
+from pages import of_exercises, readmes
 from transcripts import Command, typed_in
 from typer.main import get_command
 
@@ -56,7 +57,8 @@ def markers(text: Path) -> list[str]:
 
 def commands(text: str) -> list[list[str]]:
     """What follows ``minisgl-tutor`` in a text's blocks of commands, and between backticks."""
-    lines = [each.line if isinstance(each, Command) else each for each in typed_in(text)]
+    typed = typed_in(text.replace("`.venv/bin/", "`"))
+    lines = [each.line if isinstance(each, Command) else each for each in typed]
     return [shlex.split(line, comments=True)[1:] for line in lines if line.startswith("minisgl-tutor ")]
 
 
@@ -112,12 +114,15 @@ def test_links_lead_somewhere(text: Path) -> None:
             assert anchor in [slug(each) for each in HEADING.findall(target.read_text("utf-8"))], link
 
 
-@each_text
+@pytest.mark.parametrize(
+    "text", [*TEXTS, *of_exercises(), *readmes()], ids=lambda path: "/".join(path.parts[-3:])
+)
 def test_commands_can_be_typed(text: Path) -> None:
     found = commands(text.read_text("utf-8"))
     assert found
     for words in found:
-        check(words)
+        if words != ["COMMAND", "--help"]:
+            check(words)
 
 
 @pytest.mark.parametrize(
