@@ -5,10 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from rich.cells import cell_len
 
 from minisgl_tutor.cli.main import main
 from minisgl_tutor.gaps import GAPS
 from minisgl_tutor.recording import read_recording
+from tests.language.english import english_left
 
 
 def told(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
@@ -50,3 +52,16 @@ def test_an_unknown_one_names_those_there_are(capsys: pytest.CaptureFixture[str]
 def test_a_gap_without_chapter_or_file_plays_its_own_scene(capsys: pytest.CaptureFixture[str]) -> None:
     text = told(capsys, "trace", "--gap", "leaked-stop")
     assert "GAP leaked-stop  C5.45" in text
+
+
+@pytest.mark.parametrize("arguments", [["gaps"], ["gaps", "freed-and-cached"]])
+def test_in_chinese_no_english_sentence_is_left(
+    capsys: pytest.CaptureFixture[str], arguments: list[str]
+) -> None:
+    said = told(capsys, "--lang", "zh", *arguments)
+    assert english_left(said) == [] and max(map(cell_len, said.splitlines()[:20])) <= 80
+
+
+def test_the_list_says_what_its_columns_mean(capsys: pytest.CaptureFixture[str]) -> None:
+    said = told(capsys, "gaps")
+    assert "Who has it: `chapter`" in said and "Found by: `auditor`" in said

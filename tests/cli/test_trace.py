@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from minisgl_tutor.cli.main import main
+from tests.language.english import english_left
 
 
 @pytest.mark.parametrize(
@@ -56,3 +57,22 @@ def test_a_reader_that_has_gone_ends_it_quietly() -> None:
     os.close(reading)
     _, errors = process.communicate()
     assert (process.returncode, errors) == (1, b"")
+
+
+def test_what_a_program_reads_is_english_whatever_the_language(capsys: pytest.CaptureFixture[str]) -> None:
+    told = []
+    for language in ("en", "zh"):
+        with pytest.raises(SystemExit):
+            main(["--lang", language, "trace", "--gap", "double-free", "--json"])
+        told.append(capsys.readouterr().out)
+    assert told[0] == told[1] and "the books do not add up: slot 0 is free" in told[0]
+
+
+@pytest.mark.parametrize(
+    "arguments", [["--chapter", "9"], ["--gap", "nope"], ["--fixed", "--gap", "late-abort"]]
+)
+def test_a_mistake_is_told_in_chinese(capsys: pytest.CaptureFixture[str], arguments: list[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["--lang", "zh", "trace", *arguments])
+    said = capsys.readouterr().err
+    assert said.startswith("错误：") and english_left(said) == []

@@ -261,7 +261,7 @@ function drawFinding(step) {
   const known = step.content[0];
   put(
     box,
-    el("p", {}, el("strong", {}, `⚠ ${text("gap")}: ${gapName(step)}`), ` ${step.claims.join(", ")}`),
+    el("p", {}, el("strong", {}, `⚠ ${text("gapNamed", { name: gapName(step) })}`), ` ${step.claims.join(", ")}`),
     el("p", {}, said(step.note)),
     ...(known ? [el("p", { className: "dim" }, `${said(known.summary)} (${known.code})`)] : []),
   );
