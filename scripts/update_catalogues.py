@@ -15,6 +15,7 @@ has an empty translation: write it, and run this again. Sentences are found wher
 from __future__ import annotations
 
 import argparse
+import re
 import sys
 from collections.abc import Iterator
 from io import BytesIO
@@ -64,6 +65,7 @@ def main() -> int:
     for file in sorted(CATALOGUES.glob("*.?o")):
         if file.stem not in rooms:
             problems.append(f"{file.name}: no room of the package has sentences of that name")
+    problems.extend(said_twice())
     print("\n".join(problems) or "every sentence is in the catalogues")
     return 1 if problems else 0
 
@@ -130,6 +132,16 @@ def bring(room: str, found: Catalog, check: bool) -> list[str]:
     ]
 
 
+def said_twice() -> Iterator[str]:
+    """All rooms are looked up together, so one sentence has one translation."""
+    first: dict[object, tuple[str, object]] = {}
+    for source in sorted(CATALOGUES.glob("*.po")):
+        for message in read_po(BytesIO(source.read_bytes()), locale="zh"):
+            place, string = first.setdefault(message.id, (source.name, message.string))
+            if message.id and string != message.string:
+                yield f"{source.name} says {message.id!r} otherwise than {place}: {string!r}"
+
+
 def problems_of(message: Message) -> Iterator[str]:
     """Chinese has one form for any number, so there is one translation."""
     first, *_, last = (message.id, message.id) if isinstance(message.id, str) else message.id
@@ -138,11 +150,18 @@ def problems_of(message: Message) -> Iterator[str]:
         yield f"no translation of {first!r}"
     elif fields(string) != fields(last):
         yield f"other values than in {last!r}: {string!r}"
+    elif code(string) != code(last):
+        yield f"other code than in {last!r}: {string!r}"
 
 
 def fields(text: str) -> set[str]:
     """The names of the values in it, with how each is written."""
     return {f"{name}!{how}:{form}" for _, name, form, how in Formatter().parse(text) if name is not None}
+
+
+def code(text: str) -> tuple[set[str], int]:
+    """What is in backticks, and how many backslashes there are."""
+    return set(re.findall("`[^`]+`", text)), text.count("\\")
 
 
 def po_bytes(catalog: Catalog) -> bytes:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 RESIDUE = Sentence("RESIDUE")
 COLUMNS = (
     Sentence("uid"),
-    Sentence("state"),
+    Sentence("status"),
     Sentence("age"),
     Sentence("held by"),
     Sentence("what"),

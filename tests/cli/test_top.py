@@ -78,7 +78,7 @@ def test_residue_is_told_by_a_word_and_by_the_exit_status(server: Server, capsys
         "tiny: something is held for 2 requests, 1 of them RESIDUE",
         "  api: holds something for 1, seen 0.0 s ago",
         "  tok: holds something for 2, seen 0.5 s ago, in one step for 4.0 s",
-        "uid  state                        age         held by  what                    for",
+        "uid  status                       age         held by  what                    for",
         "3    RESIDUE ended 1 min 1 s ago  1 min 10 s  api      ack_map 2, event_map 0  1 min 10 s",
         "                                              tok      x 1                     3.0 s",
         "4    running                      2.0 s       tok      x 9                     1.0 s",
