@@ -14,7 +14,9 @@ class IncompleteInstallation(FileNotFoundError):
 
     def __init__(self, missing: Path | Sentence) -> None:
         super().__init__(
-            Sentence("{missing} is missing from this installation; install minisgl-tutor again", missing=missing)
+            Sentence(
+                "{missing} is missing from this installation; install minisgl-tutor again", missing=missing
+            )
         )
 
 

@@ -8,7 +8,10 @@ import sys
 
 import pytest
 
+from minisgl_tutor.language import VARIABLE, Sentence
 from minisgl_tutor.progress import LINE_EVERY_S, progress
+
+LOADING = Sentence("loading")
 
 
 class Terminal(io.StringIO):
@@ -24,7 +27,7 @@ class Clock:
 
 
 def work(clock: Clock, steps: int = 4, rank: int = 0) -> None:
-    with progress("loading", steps, rank, clock) as advance:
+    with progress(LOADING, steps, rank, clock) as advance:
         for _ in range(steps):
             clock.now += LINE_EVERY_S / 2
             advance(1)
@@ -52,6 +55,16 @@ def test_lines_elsewhere(caplog: pytest.LogCaptureFixture, capsys: pytest.Captur
 
 def test_a_work_that_fails_is_not_done(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO, "minisgl_tutor")
-    with pytest.raises(KeyError), progress("loading", 3, clock=Clock()):
+    with pytest.raises(KeyError), progress(LOADING, 3, clock=Clock()):
         raise KeyError
     assert not caplog.messages
+
+
+def test_the_bar_speaks_the_language_of_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    terminal = Terminal()
+    monkeypatch.setattr(sys, "stderr", terminal)
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv(VARIABLE, "zh")
+    with progress(Sentence("loading the weights"), 1) as advance:
+        advance(1)
+    assert "加载权重" in terminal.getvalue()

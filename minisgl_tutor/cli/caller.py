@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ..language import LANGUAGES, Language, Sentence, Tongue
+from ..language import LANGUAGES, VARIABLE, Language, Sentence, Tongue
 from .fail import fail
 
 if TYPE_CHECKING:
@@ -30,6 +32,20 @@ def caller(context: typer.Context) -> Caller:
     found = context.find_root().obj
     assert isinstance(found, Caller)
     return found
+
+
+@contextmanager
+def inherited(language: Language) -> Iterator[None]:
+    """In the block, what this program starts speaks the language too."""
+    before = os.environ.get(VARIABLE)
+    os.environ[VARIABLE] = language
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ[VARIABLE]
+        else:
+            os.environ[VARIABLE] = before
 
 
 def without_language(arguments: Sequence[str]) -> tuple[list[str], Language | None]:

@@ -15,7 +15,7 @@ from .. import __version__
 from ..language import Choice, Language, Sentence, Tongue, chosen, reason_of, sentence_of
 from ..resources import IncompleteInstallation
 from .bench import bench
-from .caller import OPTION, Caller, without_language
+from .caller import OPTION, Caller, inherited, without_language
 from .chat import chat
 from .check import check
 from .dev import dev
@@ -108,7 +108,9 @@ def main(arguments: list[str] | None = None) -> None:
         rest, asked = without_language([argument for argument in given if argument != "--verbose"])
         if asked is not None:
             by, say = Choice(asked, OPTION), Tongue(asked)
-        sys.exit(app(_named(rest), obj=Caller(say, verbose, by.by), standalone_mode=False) or 0)
+        with inherited(say.language):
+            status = app(_named(rest), obj=Caller(say, verbose, by.by), standalone_mode=False)
+        sys.exit(status or 0)
     except Failure as failure:
         _tell(say(Sentence("Error: {what}", what=failure.sentence)))
         sys.exit(failure.status)

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Protocol
 
+from ..language import Sentence
 from .pager import paged
 
 if TYPE_CHECKING:
@@ -123,7 +124,7 @@ def print_plays(
     with printing(json, pager, say) as printer:
         for title, recording, gaps in plays:
             printer.opening(title, gaps, recording.header)
-            with _bar(recording, say) as advance:
+            with _bar(recording) as advance:
 
                 def give(step: Step, advance: Give = advance) -> None:
                     advance(step)
@@ -143,7 +144,7 @@ def print_plays(
 
 
 @contextmanager
-def _bar(recording: Recording, say: Tongue) -> Iterator[Give]:
+def _bar(recording: Recording) -> Iterator[Give]:
     """On standard error, if that is a terminal and the steps go elsewhere: how much of the time is played."""
     if not sys.stderr.isatty() or sys.stdout.isatty():
         yield lambda step: None
@@ -153,7 +154,7 @@ def _bar(recording: Recording, say: Tongue) -> Iterator[Give]:
 
     last_us = max((line.t for line in recording.lines), default=0)
     reached_us = 0
-    with progress(say(Sentence("replaying")), last_us) as advance:
+    with progress(Sentence("replaying"), last_us) as advance:
 
         def advance_to(step: Step) -> None:
             nonlocal reached_us

@@ -10,6 +10,7 @@ from typing import Any
 import torch
 import triton
 
+from ..language import Sentence
 from ..progress import progress
 
 
@@ -36,7 +37,7 @@ def compile_ahead(rehearsals: Iterable[Callable[[], None]], rank: int) -> None:
     # Each thread has a current device of its own.
     device = torch.cuda.current_device()
     threads = ThreadPoolExecutor(os.cpu_count(), initializer=torch.cuda.set_device, initargs=(device,))
-    with threads, progress("compiling kernels", len(missing), rank) as advance:
+    with threads, progress(Sentence("compiling kernels"), len(missing), rank) as advance:
         for compiled in [threads.submit(kernel.preload, how) for kernel, how in missing.values()]:
             compiled.result()
             advance(1)

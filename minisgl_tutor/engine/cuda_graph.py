@@ -17,6 +17,7 @@ import triton.language as tl
 from torch import Tensor
 
 from ..attention.base import AttentionPlan, DecodeBackend, DecodeStep
+from ..language import Sentence
 from ..models.decoder import Decoder
 from ..progress import Advance, progress
 from .base import ForwardBatch
@@ -86,7 +87,7 @@ class DecodeGraphs:
 
     def capture(self) -> None:
         """All sizes; before that, no step is covered."""
-        with progress("capturing decode steps", len(self.sizes), self.model.group.rank) as advance:
+        with progress(Sentence("capturing decode steps"), len(self.sizes), self.model.group.rank) as advance:
             self._graphs = dict(self._capture_all(advance))
 
     def covers(self, batch: ForwardBatch) -> bool:

@@ -15,6 +15,7 @@ import triton.language as tl
 from torch import Tensor
 
 from ..attention.base import PromptBackend, PromptStep
+from ..language import Sentence
 from ..models.decoder import Decoder
 from ..progress import Advance, progress
 from .base import ForwardBatch
@@ -69,7 +70,7 @@ class PromptGraphs:
 
     def capture(self) -> None:
         """All sizes; before that, no step is covered."""
-        with progress("capturing prefill steps", len(SIZES), self.model.group.rank) as advance:
+        with progress(Sentence("capturing prefill steps"), len(SIZES), self.model.group.rank) as advance:
             self._graphs = dict(self._capture_all(advance))
 
     def _capture_all(self, advance: Advance) -> Iterable[tuple[int, CapturedPrompt]]:

@@ -30,7 +30,10 @@ def load_weights(decoder: Decoder, model_dir: Path) -> None:
     """
     places = decoder.destinations()
     total = sum(place.nbytes for place in places.values())
-    with torch.inference_mode(), progress("loading the weights", total, decoder.group.rank) as advance:
+    with (
+        torch.inference_mode(),
+        progress(Sentence("loading the weights"), total, decoder.group.rank) as advance,
+    ):
         for file in weight_files(model_dir):
             try:
                 with safe_open(file, framework="pt") as tensors:
