@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -96,3 +97,13 @@ def test_the_setting_goes_before_the_locale_for_every_command(
     with pytest.raises(SystemExit):
         main(["--help"])
     assert "用法" in capsys.readouterr().out
+
+
+def test_what_a_command_starts_speaks_its_language(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[str | None] = []
+    monkeypatch.setattr("minisgl_tutor.cli.main.app", lambda *_, **__: seen.append(os.environ.get(VARIABLE)))
+    for arguments in (["gaps"], ["gaps", "--lang", "zh"]):
+        with pytest.raises(SystemExit):
+            main(arguments)
+    assert seen == ["en", "zh"]
+    assert VARIABLE not in os.environ
