@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..gaps import GAPS
-from ..language import Sentence
+from ..language import Sentence, joined, verbatim
 from ..recording import Recording
 from ..resources import chapters_dir
 
@@ -66,8 +66,9 @@ def scenes_of(chapter: int, name: str | None = None) -> list[Scene]:
 
 
 def title_of(recording: Recording, path: Path) -> Sentence:
-    """What a recording is called: by its title, else by its file."""
-    return Sentence(recording.header.title or path.name)
+    """What a recording is called: by its title, else by its file. A fork's title begins with its scene's."""
+    scene, *forks = (recording.header.title or path.name).split(" | ")
+    return joined(" | ", [Sentence(scene), *map(verbatim, forks)])
 
 
 def scene_of_gap(name: str) -> Path:

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
+import msgspec
 import pytest
 
 from minisgl_tutor.language import Tongue
+from minisgl_tutor.recording import Recording
 from minisgl_tutor.stepper.app import StepApp
+from minisgl_tutor.trace.scenes import title_of
 from minisgl_tutor.trace.steps import encoded
 from minisgl_tutor.views.source import Sources
 from tests.language.english import english_left
@@ -223,6 +227,13 @@ async def test_in_chinese_no_screen_has_an_english_sentence(scene, perform, save
             await pilot.pause()
             assert english_left(CODE.sub("", text_of(app))) == [], key
         assert "审计再没有发现什么" in text_of(app)
+
+
+def test_the_title_of_a_fork_begins_with_its_scenes_in_every_language(scene):
+    recording = scene("normal-end")[0].recording
+    header = msgspec.structs.replace(recording.header, title=f"{recording.header.title} | step 3: drop")
+    title = title_of(Recording(header, []), Path("x"))
+    assert Tongue("zh")(title) == "一个正常结束的流 | step 3: drop" and str(title) == header.title
 
 
 async def test_a_long_line_of_code_is_shown_whole(keys, app):
