@@ -35,7 +35,7 @@ def differences(page: Path, servers: Servers, folder: Path, lacking: Collection[
     terminal = Terminal(language_of(page), folder, servers)
     for each in dict.fromkeys(typed_in(page.read_text("utf-8"))):
         if isinstance(each, Command):
-            if each.program not in lacking and (told := difference(each, terminal.type(each.line).output)):
+            if each.program not in lacking and (told := difference(each, _printed(terminal, each))):
                 yield told
         elif each.split()[1] in QUICK:
             typed = terminal.type(each)
@@ -57,13 +57,17 @@ def fill(page: Path, servers: Servers, folder: Path) -> bool:
     """
     terminal = Terminal(language_of(page), folder, servers)
     text = page.read_text("utf-8")
-    new = filled(text, lambda line: terminal.type(line).output)
+    new = filled(text, lambda command: _printed(terminal, command))
     if page.read_text("utf-8") != text:
         raise TranscriptError("somebody wrote to it meanwhile; run this again")
     if new == text:
         return False
     page.write_text(new, "utf-8")
     return True
+
+
+def _printed(terminal: Terminal, command: Command) -> str:
+    return terminal.type(command.line, command.interrupted).output
 
 
 def main() -> None:

@@ -10,6 +10,7 @@ import io
 import os
 import re
 import shlex
+import signal
 import subprocess
 import sys
 import sysconfig
@@ -28,6 +29,8 @@ from minisgl_tutor.language.choice import VARIABLE, Language
 ROOT = Path(__file__).resolve().parent.parent
 NAME = "minisgl-tutor"
 COLUMNS, ROWS = 80, 24
+NOT_PASSED_ON = re.compile("MINISGL_TUTOR|FORCE_COLOR|TTY_")
+"""What would make this program, or the library that it prints with, behave otherwise."""
 
 
 @dataclass(frozen=True)
@@ -48,7 +51,7 @@ class Terminal:
         self._folder = folder
         self._servers = servers
         self._environment = {
-            **{name: value for name, value in os.environ.items() if not name.startswith("MINISGL_TUTOR")},
+            **{name: value for name, value in os.environ.items() if not NOT_PASSED_ON.match(name)},
             VARIABLE: language,
             "COLUMNS": str(COLUMNS),
             "LINES": str(ROWS),
@@ -57,8 +60,9 @@ class Terminal:
             "TERM": "xterm-256color",
         }
 
-    def type(self, line: str) -> Typed:
-        """Runs a command line to its end; of a server, until it is ready.
+    def type(self, line: str, interrupted: bool = False) -> Typed:
+        """Runs a command line to its end; of a server, until it is ready. Another program may be
+        ``interrupted`` by Ctrl+C, once its first line has come.
 
         Raises:
             OSError: there is no such program.
@@ -66,7 +70,7 @@ class Terminal:
         words = shlex.split(line, comments=True)
         words[0] = words[0].removeprefix(".venv/bin/")
         if words[0] != NAME:
-            return self._shell(line)
+            return self._shell(line, interrupted)
         if words[1] == "serve":
             return Typed(0, self._servers.started(words[1:], self._language, self._environment))
         if "--step" in words:
@@ -92,7 +96,7 @@ class Terminal:
                 status = end.code
         return Typed(int(str(status or 0)), printed.getvalue().decode())
 
-    def _shell(self, line: str) -> Typed:
+    def _shell(self, line: str, interrupted: bool) -> Typed:
         port = ""
         if str(PORT) in line:
             port = str(self._port())
@@ -100,11 +104,23 @@ class Terminal:
         # A terminal shows no progress of curl's, and this is not the only server on the machine.
         line = re.sub(r"^curl ", "curl --silent ", line)
         line = re.sub(r"^ps -e", lambda _: f"ps -p {','.join(map(str, self._processes()))} -", line)
-        done = subprocess.run(
-            ["bash", "-c", line], cwd=ROOT, env=self._environment, capture_output=True, text=True, check=False
+        process = subprocess.Popen(
+            ["bash", "-c", line],
+            cwd=ROOT,
+            env=self._environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            start_new_session=True,
         )
-        output = done.stdout + done.stderr
-        return Typed(done.returncode, output.replace(f":{port}", f":{PORT}") if port else output)
+        assert process.stdout is not None
+        with process:
+            output = process.stdout.readline()
+            if interrupted:
+                os.killpg(process.pid, signal.SIGINT)
+            output += process.stdout.read()
+        output += "^C\n" if interrupted else ""
+        return Typed(process.returncode, output.replace(f":{port}", f":{PORT}") if port else output)
 
     def _port(self) -> int:
         return self._servers.any(self._language, self._environment).port

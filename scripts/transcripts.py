@@ -14,7 +14,8 @@ Behind ``$ `` stands a command; it goes on in the next line while a quote or a b
 follows is its output, in which ``...`` stands for anything, as in a doctest. The comment says, command
 by command, which lines of an output are shown: numbers, ``$`` for the last one, ``/pattern/`` for the
 first that matches, ``A,B`` or ``A,+N`` for a range, as in sed, and ``A,>`` for a line with those that
-are indented below it, as a step of a trace is. Without a comment all lines are shown.
+are indented below it, as a step of a trace is. Without a comment all lines are shown. An output that
+ends with ``^C`` is that of a command which is interrupted once it has printed something.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ BLOCK = re.compile(r"^(?:<!-- output: (?P<marker>[^\n]+) -->\n)?```console\n(?P<
 FENCE = re.compile(r"^```.*?^```$", re.M | re.S)
 INLINE = re.compile(r"`(minisgl-tutor [^`\n]+)`")
 PROMPT = "$ "
+INTERRUPTED = "^C\n"
 LEFT_OUT = "..."
 
 ADDRESS = r"\d+|\$|/[^/]+/"
@@ -63,6 +65,11 @@ class Command:
     def program(self) -> str:
         """The first word of the line."""
         return shlex.split(self.line, comments=True)[0]
+
+    @property
+    def interrupted(self) -> bool:
+        """Whether Ctrl+C ends it."""
+        return self.shown.endswith(INTERRUPTED)
 
 
 def commands(body: str) -> list[Command]:
@@ -126,8 +133,8 @@ def tidy(output: str) -> str:
     return "".join(line.rstrip() + "\n" for line in output.splitlines())
 
 
-def filled(text: str, run: Callable[[str], str]) -> str:
-    """``text`` with a current output below each command; ``run`` gives that of a command line.
+def filled(text: str, run: Callable[[Command], str]) -> str:
+    """``text`` with a current output, which ``run`` gives, below each command.
 
     Raises:
         TranscriptError: a block cannot be read, or asks for what is not in the output.
@@ -139,7 +146,7 @@ def filled(text: str, run: Callable[[str], str]) -> str:
         if len(parts) != len(each):
             raise TranscriptError(f"output: {found['marker']}: {len(parts)} parts for {len(each)} commands")
         body = "".join(
-            f"{command.typed}\n{excerpt(tidy(run(command.line)), part)}"
+            f"{command.typed}\n{excerpt(tidy(run(command)), part)}"
             for command, part in zip(each, parts, strict=True)
         )
         head = f"<!-- output: {found['marker']} -->\n" if found["marker"] else ""

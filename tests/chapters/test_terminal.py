@@ -65,5 +65,10 @@ def test_what_goes_wrong_is_part_of_the_output(terminal: Terminal) -> None:
 
 
 def test_other_programs_run_in_the_checkout(terminal: Terminal) -> None:
-    assert terminal.type("ls README.md nothing").output.splitlines()[0] == "README.md"
+    assert len(terminal.type("ls README.md nothing").output.splitlines()) == 2
     assert terminal.type("ls README.md | cat").output == "README.md\n"
+
+
+def test_a_program_is_interrupted_once_it_has_printed_something(terminal: Terminal) -> None:
+    typed = terminal.type("echo one; sleep 600", interrupted=True)
+    assert typed.output == "one\n^C\n" and typed.status != 0

@@ -73,17 +73,26 @@ def test_spaces_at_the_ends_of_lines_are_not_compared() -> None:
     assert difference(Command("$ x", "a\n\nb\n"), "a  \n \nb") == ""
 
 
+def twice(command: Command) -> str:
+    return f"1 {command.line}\n2 {command.line}\n"
+
+
 def test_a_block_is_filled_command_by_command() -> None:
     block = "Text.\n\n<!-- output: 2; 1,$ -->\n```console\n{}```\nText.\n"
-    new = filled(block.format("$ a\nold\n$ b # B\n"), lambda line: f"1 {line}\n2 {line}\n")
+    new = filled(block.format("$ a\nold\n$ b # B\n"), twice)
     assert new == block.format("$ a\n...\n2 a\n$ b # B\n1 b # B\n2 b # B\n")
-    assert filled(new, lambda line: f"1 {line}\n2 {line}\n") == new
+    assert filled(new, twice) == new
+
+
+def test_ctrl_c_at_the_end_of_an_output_interrupts_its_command() -> None:
+    first, second = commands("$ a\n^C\n$ b\nnot ^C here\n")
+    assert (first.interrupted, second.interrupted) == (True, False)
 
 
 def test_without_a_marker_all_is_shown() -> None:
-    assert filled("```console\n$ a\n```\n", lambda line: OUTPUT) == f"```console\n$ a\n{OUTPUT}```\n"
+    assert filled("```console\n$ a\n```\n", lambda command: OUTPUT) == f"```console\n$ a\n{OUTPUT}```\n"
 
 
 def test_a_marker_has_a_part_for_each_command() -> None:
     with pytest.raises(TranscriptError, match="1 parts for 2 commands"):
-        filled("<!-- output: 1 -->\n```console\n$ a\n$ b\n```\n", lambda line: OUTPUT)
+        filled("<!-- output: 1 -->\n```console\n$ a\n$ b\n```\n", lambda command: OUTPUT)
