@@ -83,9 +83,11 @@ def test_the_traces_are_where_the_chapter_speaks_of_them(site: Any, language: st
         "non-streaming-client-leaves",
         "over-long-prompt",
         "slow-reader",
+        "overtaking-abort",
     ]
     assert all(f"lang={language}" in place for _, place in frames)
     assert text.count('<figcaption><a href="') == len(frames)
+    assert text.count('<p class="trace"><a href="') >= 5
 
 
 @languages

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from functools import cached_property
 from html import escape
+from itertools import chain
 from pathlib import Path
 from urllib.parse import urlencode
 
@@ -21,16 +21,10 @@ from minisgl_tutor.views.shown import ShownScene
 
 from .links import to_name
 from .pages import Page
+from .places import Gaps, places
 from .words import WORDS, Language
 
 FOLDER = "traces"
-MARKER = re.compile(
-    r"^<!-- (?:trace|embed): chapter (?P<chapter>\d+) scene (?P<scene>\S+) steps (?P<first>\d+)[\d,-]*"
-    r"(?: gaps (?P<gaps>\S+))? -->\n(?P<block>```.*?^```\n)?",
-    re.MULTILINE | re.DOTALL,
-)
-
-Gaps = tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -70,15 +64,10 @@ def way_words(gaps: Gaps, language: Language) -> str:
     return words["with"].format(gaps=", ".join(f"`{gap}`" for gap in gaps))
 
 
-def gaps_of(marker: re.Match[str]) -> Gaps:
-    return resolve(marker["gaps"].split(",")) if marker["gaps"] else ()
-
-
 class Traces:
     """Every scene of a chapter, and of every gap that has one of its own."""
 
     def __init__(self, texts: list[str]) -> None:
-        asked = [found for text in texts for found in MARKER.finditer(text)]
         ways: dict[Path, dict[Gaps, None]] = {}
         scenes = {scene.path: scene for chapter in chapters() for scene in scenes_of(chapter)}
         for path, scene in scenes.items():
@@ -86,10 +75,8 @@ class Traces:
             ways[path] = {(): None, resolve(["reference"]): None} if scene.chapter == 5 else {(): None}
         for gap in GAPS:
             ways.setdefault(scene_of_gap(gap.name), {(): None})[(gap.name,)] = None
-        by_name = {(scene.chapter, scene.name): scene.path for scene in scenes.values()}
-        for marker in asked:
-            path = by_name[int(marker["chapter"]), marker["scene"]]
-            ways[path][gaps_of(marker)] = None
+        for place in chain.from_iterable(map(places, texts)):
+            ways[place.recording][place.gaps] = None
         self.by_recording = {
             path: Trace(
                 scenes[path].chapter if path in scenes else None,
@@ -99,7 +86,9 @@ class Traces:
             )
             for path, gaps in ways.items()
         }
-        self.of_scene = {key: self.by_recording[path] for key, path in by_name.items()}
+        self.of_scene = {
+            (scene.chapter, scene.name): self.by_recording[path] for path, scene in scenes.items()
+        }
 
     def of_gap(self, name: str) -> Trace:
         return self.by_recording[scene_of_gap(name)]
@@ -118,25 +107,22 @@ class Traces:
             target.write_bytes(page_of_trace(shown))
 
     def embedded(self, text: str, to_root: str, language: Language) -> str:
-        """``text`` with the page of each scene below its first excerpt, and a link below the others.
-
-        A marker ``embed`` instead of ``trace`` is a place for it without an excerpt.
+        """``text`` with the page of each scene below its first excerpt, or else below the first command
+        that plays it, and links to its page below the others.
         """
-        seen: set[Trace] = set()
         words = WORDS[language]
-
-        def below(marker: re.Match[str]) -> str:
-            trace = self.of_scene[int(marker["chapter"]), marker["scene"]]
-            step = int(marker["first"])
-            address = to_root + trace.address(language, gaps_of(marker), step)
-            if trace in seen:
-                shown = link(address, words["from step"].format(step=step))
-            else:
-                seen.add(trace)
+        found = places(text)
+        # Of places with the same recording the last one stays, so the first excerpt comes last of all.
+        framed = {place.recording: place for place in sorted(reversed(found), key=lambda each: each.excerpt)}
+        for place in reversed(found):
+            trace = self.by_recording[place.recording]
+            address = to_root + trace.address(language, place.gaps, place.step)
+            if framed[place.recording] is place:
                 shown = frame(address, words["trace of"].format(scene=trace.name), words["open trace"])
-            return f"{marker['block'] or ''}\n{shown}\n\n"
-
-        return MARKER.sub(below, text)
+            else:
+                shown = link(address, words["from step"].format(step=place.step))
+            text = f"{text[: place.end]}\n{shown}\n\n{text[place.end :]}"
+        return text
 
 
 def frame(address: str, title: str, fallback: str) -> str:
