@@ -5,6 +5,7 @@ from __future__ import annotations
 from tutor_site.prose import (
     outside_code,
     unfolded_lines,
+    with_exercises,
     with_links,
     with_long_names,
     with_pictures,
@@ -55,6 +56,12 @@ def test_long_code_in_a_table_may_be_broken() -> None:
     text = f"{long}\n\n| a | b | c |\n|---|---|---|\n"
     marked = f"{long}{{.long}}"
     assert with_long_names(text + row.format(long, long)) == text + row.format(marked, marked)
+
+
+def test_a_cell_that_names_an_exercise_is_code() -> None:
+    assert with_exercises("| gap | exercise-7b |\n\nIn exercise-7 | x |\n") == (
+        "| gap | `exercise-7b` |\n\nIn exercise-7 | x |\n"
+    )
 
 
 def test_links_and_code_are_told_apart() -> None:

@@ -17,6 +17,7 @@ LINK = r"(?P<image>!?)\[(?P<text>(?:[^\[\]]|\[[^\]]*\])*)\]\((?P<target>[^)\s]+)
 LINK_OR_CODE = re.compile(f"{LINK}|{SPAN}", re.DOTALL)
 WIDE = "\u3000-\u303f\u3400-\u4dbf\u4e00-\u9fff\uff00-\uffef‘’“”—…"
 ROW = re.compile(r"^\|.*", re.MULTILINE)
+EXERCISE = re.compile(r"(?<=\| )exercise-\w+(?= \|)")
 CODE = re.compile(SPAN, re.DOTALL)
 LONGEST_NAME = 27
 """In characters. A longer one may be broken in a table."""
@@ -56,6 +57,11 @@ def with_long_names(prose: str) -> str:
         return code[0] + ("{.long}" if len(code["code"]) > LONGEST_NAME else "")
 
     return ROW.sub(lambda row: CODE.sub(marked, row[0]), prose)
+
+
+def with_exercises(prose: str) -> str:
+    """With the cells of tables that name an exercise as code, which is what is linked."""
+    return ROW.sub(lambda row: EXERCISE.sub(r"`\g<0>`", row[0]), prose)
 
 
 def with_links(prose: str, link: Callable[[str, str], str], code: Callable[[str], str | None]) -> str:

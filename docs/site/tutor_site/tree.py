@@ -15,7 +15,15 @@ from .gaps import gaps_page
 from .links import Links, to_name, to_page
 from .names import linked
 from .pages import Page, Pages
-from .prose import outside_code, unfolded_lines, with_links, with_long_names, with_pictures, without_comments
+from .prose import (
+    outside_code,
+    unfolded_lines,
+    with_exercises,
+    with_links,
+    with_long_names,
+    with_pictures,
+    without_comments,
+)
 from .traces import Traces, traces_page
 from .words import DOCUMENTS_IN_CHINESE, WORDS, Language
 
@@ -78,7 +86,7 @@ class Tree:
         return text
 
     def prose(self, page: Page, prose: str) -> str:
-        prose = with_pictures(without_comments(prose))
+        prose = with_exercises(with_pictures(without_comments(prose)))
         if self.language == "zh":
             prose = unfolded_lines(prose)
         prose = with_links(
