@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ..language import ENGLISH
+from ..language import Sentence
+from .caller import caller
 from .desk import EXERCISE, Desk
 from .speaking import Command, Group
 
@@ -26,6 +27,7 @@ def _dev() -> None:
 
 @dev.command("check-exercises", cls=Command)
 def check_exercises(
+    context: typer.Context,
     names: Annotated[
         list[str] | None, typer.Argument(metavar="EXERCISE...", help=EXERCISE, show_default="all")
     ] = None,
@@ -43,7 +45,7 @@ def check_exercises(
 
     from ..exercises.matrix import untold
 
-    desk = Desk(ENGLISH)
+    desk = Desk(caller(context).say)
     chosen = secrets.randbelow(1_000_000) if seed is None else seed
     wrong = 0
     if markdown:
@@ -51,22 +53,28 @@ def check_exercises(
     begun = time.monotonic()
     with tempfile.TemporaryDirectory() as folder:
         for exercise in desk.exercises(names or (), not names, None):
-            wrong += _check(exercise, chosen, Path(folder), markdown)
+            wrong += _check(desk, exercise, chosen, Path(folder), markdown)
             for sentence in untold(exercise):
-                typer.echo(sentence, err=True)
+                desk.tell(sentence, err=True)
                 wrong += 1
-    typer.echo(f"seed {chosen}, {time.monotonic() - begun:.0f} s, {wrong} not as they must be", err=True)
+    told = Sentence(
+        "seed {seed}, {seconds:.0f} s, {wrong} not as they must be",
+        seed=chosen,
+        seconds=time.monotonic() - begun,
+        wrong=wrong,
+    )
+    desk.tell(told, err=True)
     raise typer.Exit(1 if wrong else 0)
 
 
-def _check(exercise: Exercise, seed: int, folder: Path, markdown: bool) -> int:
+def _check(desk: Desk, exercise: Exercise, seed: int, folder: Path, markdown: bool) -> int:
     """How many of its files come to something else than they must."""
     from ..exercises.checker import Place, check
     from ..exercises.matrix import cases, outcome
 
     wrong = 0
     for case in cases(exercise):
-        verdict = check(exercise, case.file, seed, Place(folder))
+        verdict = check(exercise, case.file, seed, Place(folder), desk.say)
         got = outcome(verdict)
         wrong += got != case.due
         mark = "ok " if got == case.due else "NOT"
@@ -76,5 +84,6 @@ def _check(exercise: Exercise, seed: int, folder: Path, markdown: bool) -> int:
             else f"{mark} {exercise.key} {case.name}: {got}"
         )
         if got != case.due:
-            typer.echo("\n    ".join([f"    it must be: {case.due}", *verdict.lines]), err=True)
+            due = desk.say(Sentence("it must be: {due}", due=case.due))
+            typer.echo("\n    ".join([f"    {due}", *verdict.lines]), err=True)
     return wrong

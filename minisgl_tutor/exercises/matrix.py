@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..language import LANGUAGES, Sentence
+from ..language import LANGUAGES, Language, Sentence
 from .catalogue import Exercise
 from .sentences import GENERAL
 from .verdict import Exit, Verdict
@@ -58,27 +58,47 @@ def outcome(verdict: Verdict) -> str:
     return f"{verdict.failing[0]}: {verdict.fault}" if verdict.failing else "passes"
 
 
-def untold(exercise: Exercise) -> Iterator[str]:
-    """What the texts of an exercise leave out, or say in one language only: a sentence each."""
+def untold(exercise: Exercise) -> Iterator[Sentence]:
+    """What the texts of an exercise leave out, or say in one language only."""
     for check in exercise.drill().checks:
         for name in TEXTS:
             if f"`{check}`" not in (exercise.path / name).read_text("utf-8"):
-                yield f"{exercise.key}: {name} does not name the check {check}"
+                yield Sentence(
+                    "{exercise}: {file} does not name the check {check}",
+                    exercise=exercise.key,
+                    file=name,
+                    check=check,
+                )
         for language in LANGUAGES:
             if f"check {check}" not in exercise.sentences[language]:
-                yield f"{exercise.key}: there is no sentence 'check {check}' in {language}"
+                yield _missing(exercise, f"check {check}", language)
     for fault in exercise.drill().faults:
         for language in LANGUAGES:
             known = {*exercise.sentences[language], *GENERAL}
             for kind in ("expected", "seen"):
                 if not any(f"{key} ".startswith(f"{kind} {fault} ") for key in known):
-                    yield f"{exercise.key}: there is no sentence '{kind} {fault}' in {language}"
+                    yield _missing(exercise, f"{kind} {fault}", language)
     english, chinese = (exercise.sentences[language] for language in LANGUAGES)
     for key in sorted({*english, *chinese, "title", "task", "hint 1", "hint 2", "hint 3"}):
         if key not in english or key not in chinese:
-            yield f"{exercise.key}: {key!r} is not there in both languages"
+            yield Sentence(
+                "{exercise}: {key!r} is not there in both languages", exercise=exercise.key, key=key
+            )
         elif _values(english[key]) != _values(chinese[key]):
-            yield f"{exercise.key}: {key!r} names other values in one language than in the other"
+            yield Sentence(
+                "{exercise}: {key!r} names other values in one language than in the other",
+                exercise=exercise.key,
+                key=key,
+            )
+
+
+def _missing(exercise: Exercise, key: str, language: Language) -> Sentence:
+    return Sentence(
+        "{exercise}: there is no sentence {key!r} in {language}",
+        exercise=exercise.key,
+        key=key,
+        language=language,
+    )
 
 
 def _values(sentence: Sentence) -> set[str]:
@@ -91,5 +111,5 @@ def _failing(file: Path) -> Case:
     text = ast.get_docstring(ast.parse(file.read_text("utf-8"))) or ""
     found = re.search(r"^Fails: ([\w-]+): ([\w-]+)$", text, re.MULTILINE)
     if found is None:
-        raise ValueError(f"{file} does not say what it must fail for")
+        raise ValueError(Sentence("{file} does not say what it must fail for", file=file))
     return Case(file, found[1], found[2])

@@ -28,7 +28,7 @@ from ...message import (
     UserMsg,
 )
 from ...scheduler.integrity import check_integrity
-from ...scheduler.prefix import IntegrityError
+from ...scheduler.problems import IntegrityError
 from ...scheduler.scheduler import Scheduler
 from ...server.config import SchedulerConfig
 from ..wire import Said
