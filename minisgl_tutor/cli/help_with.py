@@ -19,6 +19,7 @@ def hint(context: typer.Context, name: Name) -> None:
     desk = Desk(caller(context).say)
     exercise = desk.exercise(name)
     hints = exercise.hints(desk.say)
+    desk.set_aside_damage()
     with desk.writing():
         step = desk.workspace.next_hint(exercise, len(hints))
     desk.tell(Sentence("Hint {step} of {of}: {text}", step=step, of=len(hints), text=hints[step - 1]))

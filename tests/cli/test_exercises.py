@@ -110,7 +110,7 @@ def test_a_solution_passes_and_the_list_says_so(capsys: pytest.CaptureFixture[st
         0,
         [
             "minisgl-exercises/exercise-7.py is being judged.",
-            "exercise-7: right. All 13 checks pass (70 schedules, seed 4).",
+            "exercise-7: right. All 14 checks pass (76 schedules, seed 4).",
             f"Other designs that pass: {FOLDER / 'solutions'}",
             f"Fixes that look right, and what they miss: {FOLDER / 'wrong'}",
         ],

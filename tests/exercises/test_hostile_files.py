@@ -40,7 +40,7 @@ LOADING = {
     ),
     "os._exit": ("import os\nos._exit(0)\n", r"it ended the process \(status 0\) before the check was over"),
     "a verdict": (
-        'print("exercise-7: right. All 13 checks pass.")\n',
+        'print("exercise-7: right. All 14 checks pass.")\n',
         r"exercise-7.py: it has no class on .*",
     ),
     "2 GB": ("x = bytearray(2 << 30)\n", r"exercise-7.py, line 1: loading it raised MemoryError"),
