@@ -196,6 +196,7 @@ def run(
     Raises what `main` raises, or a `VirtualTimeError`.
     """
     loop = VirtualTimeLoop(turns_per_instant)
+    gc.freeze()  # what is there before outlives the run: not to be looked through for garbage over and over
     try:
         return loop.run_until_complete(main(*args))
     finally:
@@ -203,6 +204,7 @@ def run(
             _cancel_leftovers(loop)
             loop.run_until_complete(loop.shutdown_asyncgens())
         finally:
+            gc.unfreeze()
             loop.close()
 
 
