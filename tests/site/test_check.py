@@ -26,7 +26,7 @@ def site_of(folder: Path, body: str) -> Path:
         '<a id="中文" href="#%E4%B8%AD%E6%96%87">',
         '<a href="https://example.org/">',
         '<link rel="stylesheet" href="../site.css?v=1">',
-        '<iframe src="../traces/t.html#scene=one&amp;step=3"></iframe>',
+        '<iframe data-src="../traces/t.html#scene=one&amp;step=3"></iframe>',
         '<img src="data:image/png;base64,AA">',
     ],
 )

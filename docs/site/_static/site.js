@@ -16,8 +16,9 @@ function placeIn(frame) {
   }
 }
 
+// A frame gets its address here, with the colour in it: one that is changed while it loads loses the change.
 function colour(frame) {
-  const [file, place] = frame.src.split("#");
+  const [file, place] = (frame.getAttribute("src") ?? frame.dataset.src).split("#");
   const options = new URLSearchParams(placeIn(frame) || place);
   if (options.get("theme") === theme()) return;
   options.set("theme", theme());

@@ -18,6 +18,7 @@ FETCHED = {
     ("source", "src"),
     ("source", "srcset"),
     ("iframe", "src"),
+    ("iframe", "data-src"),
     ("object", "data"),
     ("embed", "src"),
     ("video", "src"),

@@ -128,7 +128,7 @@ class Traces:
 def frame(address: str, title: str, fallback: str) -> str:
     """A page in the page, and a link for whoever does not see it there."""
     return (
-        f'<figure class="trace"><iframe src="{escape(address)}" title="{escape(title)}" loading="lazy">'
+        f'<figure class="trace"><iframe data-src="{escape(address)}" title="{escape(title)}" loading="lazy">'
         "</iframe>"
         f'<figcaption><a href="{escape(address)}" target="_blank">{fallback}</a></figcaption></figure>'
     )
