@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 from fill_outputs import differences, fill, programs
-from pages import language_of, of_chapters, of_exercises, readmes
+from pages import ROOT, language_of, of_chapters, of_exercises, readmes
 from running_server import Servers
 from transcripts import BLOCK, FENCE, Command, TranscriptError, typed_in
 
@@ -23,7 +23,12 @@ ENGLISH = [page for page in PAGES if language_of(page) == "en"]
 EXERCISES = [page for page in of_exercises() if language_of(page) == "en"]
 BY_TURNS = [page.with_suffix(".zh.md") if turn % 2 else page for turn, page in enumerate(EXERCISES)]
 
-each_page = pytest.mark.parametrize("page", PAGES, ids=lambda page: "/".join(page.parts[-3:]))
+
+def name(page: Path) -> str:
+    return str(page.relative_to(ROOT))
+
+
+each_page = pytest.mark.parametrize("page", PAGES, ids=name)
 
 
 @pytest.fixture(scope="session")
@@ -32,9 +37,9 @@ def servers() -> Iterator[Servers]:
         yield servers
 
 
-@pytest.mark.parametrize("page", [*OTHERS, *BY_TURNS], ids=lambda page: "/".join(page.parts[-3:]))
+@pytest.mark.parametrize("page", [*OTHERS, *BY_TURNS], ids=name)
 def test_a_page_shows_what_its_commands_print(page: Path, servers: Servers, tmp_path: Path) -> None:
-    lacking = {name for name in programs(page) if shutil.which(name) is None}
+    lacking = {program for program in programs(page) if shutil.which(program) is None}
     found = list(differences(page, servers, tmp_path, lacking))
     assert not found, "if this is meant, run scripts/fill_outputs.py\n" + "\n".join(found)
     if lacking:
@@ -50,7 +55,7 @@ def test_every_command_of_a_block_is_run_and_shows_something(page: Path) -> None
     assert all(each.shown for each in typed_in(text) if isinstance(each, Command))
 
 
-@pytest.mark.parametrize("english", ENGLISH, ids=lambda page: "/".join(page.parts[-3:]))
+@pytest.mark.parametrize("english", ENGLISH, ids=name)
 def test_both_languages_show_the_same_of_the_same_commands(english: Path) -> None:
     def asked(page: Path) -> list[tuple[str | None, list[list[str]]]]:
         text = page.read_text("utf-8")

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 from markdown_it import MarkdownIt
-from pages import of_exercises, readmes
+from pages import ROOT, of_exercises, readmes
 from transcripts import Command, typed_in
 from typer.main import get_command
 
@@ -115,7 +115,7 @@ def test_links_lead_somewhere(text: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", [*TEXTS, *of_exercises(), *readmes()], ids=lambda path: "/".join(path.parts[-3:])
+    "text", [*TEXTS, *of_exercises(), *readmes()], ids=lambda path: str(path.relative_to(ROOT))
 )
 def test_commands_can_be_typed(text: Path) -> None:
     found = commands(text.read_text("utf-8"))
