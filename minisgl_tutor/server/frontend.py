@@ -14,6 +14,7 @@ import asyncio
 import logging
 from collections.abc import AsyncGenerator, AsyncIterator, Coroutine, Sequence
 from contextlib import aclosing, asynccontextmanager
+from functools import cache
 from typing import Any, TypeVar
 
 from starlette.requests import Request
@@ -43,6 +44,12 @@ logger = logging.getLogger(__name__)
 T = TypeVar("T")
 
 _unwrap_msg = unwrap
+
+
+@cache
+def _entry(unread: int | None, is_set: bool | None, unanswered: bool) -> dict[str, int]:
+    amounts = {"ack_map": unread, "event_map": is_set, "unanswered": unanswered or None}
+    return {name: int(amount) for name, amount in amounts.items() if amount is not None}
 
 
 class FrontendManager:
@@ -317,12 +324,18 @@ class FrontendManager:
         return self.failure
 
     def held(self) -> dict[int, dict[str, int]]:
-        """What is kept for each uid: how many unread replies, and whether its event is set."""
-        held = {uid: {"ack_map": len(replies)} for uid, replies in self.ack_map.items()}
-        for uid, waker in self.event_map.items():
-            held.setdefault(uid, {})["event_map"] = int(waker.is_set())
-        for uid in sorted(self.unanswered):
-            held.setdefault(uid, {})["unanswered"] = 1
+        """What is kept for each uid: how many unread replies, and whether its event is set.
+
+        Entries that are alike are the same object, and not to be changed.
+        """
+        wakers, unanswered = self.event_map, self.unanswered
+        held = {
+            uid: _entry(len(replies), wakers[uid].is_set() if uid in wakers else None, uid in unanswered)
+            for uid, replies in self.ack_map.items()
+        }
+        if not (wakers.keys() <= held.keys() and unanswered <= held.keys()):
+            for uid in sorted((wakers.keys() | unanswered) - held.keys()):
+                held[uid] = _entry(None, wakers[uid].is_set() if uid in wakers else None, uid in unanswered)
         return held
 
     async def close(self) -> None:

@@ -46,6 +46,7 @@ class Life:
     tokens_after_leaving: int = 0
     tokens_after_abort: int = 0
     forgotten_early: bool = False
+    replies: int = 0
     replies_after_leaving: int = 0
     reported: set[str] = field(default_factory=set)
 
@@ -59,6 +60,7 @@ class Auditor:
     def __init__(self, backlog_limit: int) -> None:
         self.lives: dict[int, Life] = {}
         self._backlog_limit = backlog_limit
+        self._much_told: set[int] = set()  # those with more replies than may be left unread
         self._last_aborted = -1
         self._books_reported: set[str] = set()
 
@@ -91,6 +93,9 @@ class Auditor:
             life.user_msg = step
         elif kind in ("UserReply", "ErrorReply") and step.target == FRONT:
             life.finished = life.finished or kind == "ErrorReply" or bool(message.get("finished"))
+            life.replies += 1
+            if life.replies > self._backlog_limit:
+                self._much_told.add(life.uid)
             if life.client == "left" and FRONT in step.before and life.uid in step.before[FRONT]:
                 life.replies_after_leaving += 1
         elif kind == "DetokenizeMsg" and life.client == "left" and message.get("next_token") is not None:
@@ -162,12 +167,9 @@ class Auditor:
 
     def _backlogs(self, held: Held) -> list[Finding]:
         findings = []
-        unread_of = {uid: parts.get("ack_map", 0) for uid, parts in held.get(FRONT, {}).items()}
-        if max(unread_of.values(), default=0) <= self._backlog_limit:
-            return []
-        for uid, unread in unread_of.items():
-            life = self.lives.get(uid)
-            if unread > self._backlog_limit and life is not None and life.client == "waiting":
+        for uid in sorted(self._much_told):
+            life, unread = self.lives[uid], held.get(FRONT, {}).get(uid, {}).get("ack_map", 0)
+            if unread > self._backlog_limit and life.client == "waiting":
                 note = Sentence(
                     "{unread} replies wait in ack_map for a client that reads slowly; nothing bounds them",
                     unread=unread,

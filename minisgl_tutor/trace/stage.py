@@ -46,6 +46,10 @@ class PacedEngine(Engine, Protocol):
     def next_event_us(self) -> int | None: ...
 
 
+class Component(Protocol):
+    def held(self) -> dict[int, dict[str, int]]: ...
+
+
 class TracedOutput:
     """Notes in the step of its call when its tokens were read."""
 
@@ -128,9 +132,6 @@ class Stage:
         self._landed: list[tuple[int, MemoryChannel, bytes, Step]] = []  # at the scheduler's door, by rank
         self._work = asyncio.Event()
 
-        self._known_held: Held = {}
-        self._in_round = ""
-
         names = [f"tokenizer-{i}" for i in range(args.num_tokenizer)]
         self._front_inbox = MemoryChannel(f">{FRONT}", self.tracer, on_arrival=self._front_arrival)
         self._scheduler_inbox = MemoryChannel(">scheduler", self.tracer)
@@ -138,7 +139,6 @@ class Stage:
             name: MemoryChannel(f">{name}", self.tracer, on_arrival=partial(self._run_worker, name))
             for name in (*names, "detokenizer")
         }
-        self._asked = ("scheduler", *self._worker_inboxes)
         self.workers = {
             name: build_tokenize_worker(
                 args,
@@ -166,29 +166,36 @@ class Stage:
         )
         self.app: FastAPI = create_app(self.frontend, served_model, stamp)
 
+        self._components: dict[str, Component] = {
+            FRONT: self.frontend,
+            "scheduler": self.scheduler,
+            **self.workers,
+        }
+        self._held: Held = {name: {} for name in self._components}
+        self._running = FRONT  # where no other has a round
+        self._have_run = set(self._components)  # since they were asked
+
     # -- what everybody holds
 
     def held(self) -> Held:
-        return {FRONT: self.frontend.held(), **{name: self._held_by(name) for name in self._asked}}
-
-    def _held_by(self, name: str) -> dict[int, dict[str, int]]:
-        """What a component holds that changes in its own rounds only, so that it is asked after those."""
-        if name not in self._known_held:
-            component = self.scheduler if name == "scheduler" else self.workers[name]
-            held = component.held()
-            if name == self._in_round:
-                return held
-            self._known_held[name] = held
-        return self._known_held[name]
+        """Not to be changed: what is as it was the last time is the same object."""
+        for name in self._have_run:
+            held = self._components[name].held()
+            if held != self._held[name]:
+                self._held = {**self._held, name: held}
+        self._have_run = {self._running}
+        return self._held
 
     @contextmanager
     def _round_of(self, name: str) -> Iterator[None]:
-        self._known_held.pop(name, None)
-        self._in_round = name
+        """Only a component that runs changes what it holds."""
+        self._running = name
+        self._have_run.add(name)
         try:
             yield
         finally:
-            self._in_round = ""
+            self._running = FRONT
+            self._have_run.add(FRONT)
 
     @property
     def quiet(self) -> bool:
@@ -256,7 +263,7 @@ class Stage:
     def _run_worker(self, name: str) -> None:
         with self._round_of(name):
             self.workers[name].round(blocking=False)
-        self.tracer.settle()
+            self.tracer.settle()
 
     async def drive_scheduler(self) -> None:
         """Rounds for ever: at once when something comes for an idle scheduler, else by the engine's steps."""
@@ -271,7 +278,7 @@ class Stage:
             self._held_back = []
             with self._round_of("scheduler"):
                 self.scheduler.round()
-            self.tracer.settle()
+                self.tracer.settle()
             self._after_round()
             sent, self._held_back = self._held_back, None
             await self._until(self.engine.read_until_us)

@@ -37,7 +37,6 @@ class Tracer:
         self._on_step = on_step
         self._on_the_way: dict[str, deque[Step]] = {}
         self._unsettled: list[Step] = []
-        self._last: Held = {}
 
     # -- links
 
@@ -69,7 +68,7 @@ class Tracer:
             step = waiting.popleft()
             count += len(step.content)
             step.arrived_us = self._now_us()
-            step.before = self.snapshot()
+            step.before = self._held()
             self._unsettled.append(step)
 
     def on_the_way(self, step: Step) -> None:
@@ -79,7 +78,7 @@ class Tracer:
     def settle(self) -> None:
         """What was taken in has been dealt with."""
         if self._unsettled:
-            after = self.snapshot()
+            after = self._held()
             for step in self._unsettled:
                 step.after = after
                 self.on_over(step)
@@ -112,20 +111,10 @@ class Tracer:
         self.count += 1
         step.number = self.count
         step.t_us = self._now_us()
-        step.before = step.after = self.snapshot()
+        step.before = step.after = self._held()
         self.steps.append(step)
         self._on_step(step)
         return step
-
-    def snapshot(self) -> Held:
-        """What all hold now. What did not change since the last one is the same object."""
-        held, last = self._held(), self._last
-        if held != last:
-            self._last = {
-                name: last[name] if name in last and last[name] == parts else parts
-                for name, parts in held.items()
-            }
-        return self._last
 
 
 def _uids(msgs: list[Single]) -> list[int]:
