@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from tutor_site.check import faults
 
-TRACE = '<script>{"scenes":[{"name":"one","title":"One"}]}</script>'
+TRACE = '<script type="application/json" id="data">{"scenes":[{"name":"one","total":3}]}</script>'
 
 
 def site_of(folder: Path, body: str) -> Path:
@@ -42,8 +42,12 @@ def test_what_is_right(tmp_path: Path, body: str) -> None:
         ('<a href="#gone">', "a/page.html: #gone: there is no such place on the page"),
         ('<img src="x.svg">', "a/page.html: x.svg: there is no such file"),
         (
-            '<a href="../traces/t.html#scene=two">',
-            "a/page.html: ../traces/t.html#scene=two: there is no such scene",
+            '<a href="../traces/t.html#scene=two&amp;step=1">',
+            "a/page.html: ../traces/t.html#scene=two&step=1: there is no such scene",
+        ),
+        (
+            '<iframe data-src="../traces/t.html#scene=one&amp;step=4"></iframe>',
+            "a/page.html: ../traces/t.html#scene=one&step=4: the scene has 3 steps",
         ),
         (
             '<script src="https://cdn.example/x.js"></script>',

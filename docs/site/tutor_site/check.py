@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cache
 from html.parser import HTMLParser
@@ -29,6 +29,7 @@ FETCHED = {
 
 IN_STYLE = re.compile(r"url\(\s*['\"]?([^'\")]+)|@import\s+['\"]([^'\"]+)")
 TRACES = "traces"
+DATA = re.compile(r'<script type="application/json" id="data">(.+?)</script>', re.DOTALL)
 
 
 @dataclass
@@ -104,13 +105,21 @@ def _dead(file: Path, address: str) -> str:
     if not parts.fragment or target.suffix != ".html":
         return ""
     if target.parent.name == TRACES:
-        return (
-            "" if set(parse_qs(parts.fragment)["scene"]) <= set(_scenes(target)) else "there is no such scene"
-        )
+        return _dead_step(target, parse_qs(parts.fragment))
     return "" if unquote(parts.fragment) in seen(target).anchors else "there is no such place on the page"
 
 
-def _scenes(trace: Path) -> Iterator[str]:
-    """The names of the scenes that a page of a trace can be opened at."""
-    for found in re.finditer(r'\{"name":"([^"]+)","title"', trace.read_text("utf-8")):
-        yield found[1]
+def _dead_step(trace: Path, place: dict[str, list[str]]) -> str:
+    totals = _totals(trace)
+    scene, step = place["scene"][0], int(place["step"][0])
+    if scene not in totals:
+        return "there is no such scene"
+    return "" if step <= totals[scene] else f"the scene has {totals[scene]} steps"
+
+
+@cache
+def _totals(trace: Path) -> dict[str, int]:
+    """How many steps each scene of a page has."""
+    found = DATA.search(trace.read_text("utf-8"))
+    assert found, f"{trace} is no page of a trace"
+    return {scene["name"]: scene["total"] for scene in json.loads(found[1])["scenes"]}
