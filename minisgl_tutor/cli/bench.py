@@ -74,12 +74,15 @@ def offline(
     import torch
 
     from ..bench.offline import draw_workload, measure, report
+    from ..engine.base import EngineError
     from ..llm import LLM
     from ..models.config import load_model_config
     from ..models.errors import ModelError
     from ..models.resolve import resolve_model
     from ..server.config import SchedulerConfig
+    from ..tokenizer.load import TokenizerNotFound
 
+    writable(out, "--out")
     try:
         config = load_model_config(resolve_model(model, dtype.value, model_source.value))
     except ModelError as error:
@@ -104,7 +107,7 @@ def offline(
     scheduler = SchedulerConfig(prefill_budget=prefill_budget, overlap=overlap, seed=0)
     try:
         llm = LLM(model, model_source=model_source.value, scheduler=scheduler, **watched, **options)
-    except ModelError as error:
+    except (ModelError, TokenizerNotFound) as error:
         fail(sentence_of(error), status=1)
     workload = draw_workload(sequences, max_input, max_output)
     tokens = random.Random(1)
@@ -113,8 +116,11 @@ def offline(
         label = Sentence("warming up")
         if number:
             label = Sentence("run {number} of {runs}", number=number, runs=runs)
-        with _bar(label, sum(workload.outputs), say) as progress:
-            run = measure(llm, workload, temperature, tokens, progress)
+        try:
+            with _bar(label, sum(workload.outputs), say) as progress:
+                run = measure(llm, workload, temperature, tokens, progress)
+        except EngineError as error:
+            fail(sentence_of(error), status=1)
         if number:
             timed.append(run)
             speed = Sentence(

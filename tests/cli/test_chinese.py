@@ -128,6 +128,7 @@ MISTAKES = [
     "bench serve --plot x.gif",
     "bench offline --model /nowhere/x",
     "bench offline --device tpu",
+    "bench offline --out /nowhere/x",
     "bench offline --runs 0",
     "language fr",
 ]
