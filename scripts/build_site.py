@@ -16,18 +16,29 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from importlib.util import find_spec
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 SITE = ROOT / "docs" / "site"
 sys.path.insert(0, str(SITE))
 
+if missing := [name for name in ("furo", "myst_parser", "sphinx") if find_spec(name) is None]:
+    need = f"{', '.join(missing)}: not installed here"
+    raise SystemExit(
+        f"{need}; .venv/bin/pip install -c constraints.txt -e '.[docs]' brings what the site needs"
+    )
+
 from tutor_site.check import faults  # noqa: E402
-from tutor_site.links import FILES  # noqa: E402
+from tutor_site.links import FILES, DeadLink  # noqa: E402
 from tutor_site.pages import Pages  # noqa: E402
+from tutor_site.traces import FOLDER as TRACES  # noqa: E402
 from tutor_site.traces import Traces  # noqa: E402
 from tutor_site.tree import Tree  # noqa: E402
 from tutor_site.words import LANGUAGES, Language  # noqa: E402
+
+PARTS = {"index.html", TRACES, FILES, *LANGUAGES}
+"""What a site consists of."""
 
 SPHINX_LANGUAGE: dict[Language, str] = {"en": "en", "zh": "zh_CN"}
 
@@ -55,33 +66,42 @@ def build(into: Path) -> list[str]:
 
 
 def sphinx(work: Path, language: Language, into: Path) -> subprocess.Popen[bytes]:
-    options = [
-        "-b",
-        "html",
-        "-W",
-        "--keep-going",
-        "-q",
-        "-c",
-        str(SITE),
-        "-d",
-        str(work / f"doctrees-{language}"),
-    ]
-    options += ["-D", f"language={SPHINX_LANGUAGE[language]}", str(work / language), str(into / language)]
+    options = ["-b", "html", "-W", "--keep-going", "-q"]
+    options += ["-c", str(SITE), "-d", str(work / f"doctrees-{language}")]
+    options += ["-D", f"language={SPHINX_LANGUAGE[language]}"]
+    options += [str(work / language), str(into / language)]
     return subprocess.Popen([sys.executable, "-m", "sphinx", *options])
+
+
+def make_room(into: Path) -> bool:
+    """Whether the folder is empty now, once a site that was built there before has been taken away."""
+    into.mkdir(parents=True, exist_ok=True)
+    names = {path.name for path in into.iterdir()}
+    if names and names <= PARTS and (into / "index.html").is_file():
+        shutil.rmtree(into)
+        into.mkdir()
+    return not any(into.iterdir())
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--into", type=Path, required=True, help="A folder that is empty, or not there yet.")
+    parser.add_argument(
+        "--into",
+        type=Path,
+        required=True,
+        help="A folder that is empty, or has an older site, or is not there.",
+    )
     into: Path = parser.parse_args().into.resolve()
-    if into.exists() and any(into.iterdir()):
-        parser.error(f"{into} is not empty; name another folder, or delete it")
-    into.mkdir(parents=True, exist_ok=True)
+    if not make_room(into):
+        parser.error(f"{into} has something else in it than a site; name another folder, or empty it")
     # What the components log while they are played is in the traces.
     logging.getLogger("minisgl_tutor").addHandler(logging.NullHandler())
-    wrong = build(into)
+    try:
+        wrong = build(into)
+    except DeadLink as error:
+        wrong = [str(error)]
     for fault in wrong:
         print(fault, file=sys.stderr)
     if wrong:
