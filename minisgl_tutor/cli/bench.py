@@ -68,6 +68,8 @@ def offline(
     """
     say = caller(context).say
     need_engine(Sentence("generating text"))
+    for option, file in (("--out", out), ("--profile", profile)):
+        writable(file, option)
     from ..engine.process import prepare_process
 
     prepare_process(None)
@@ -82,7 +84,6 @@ def offline(
     from ..server.config import SchedulerConfig
     from ..tokenizer.load import TokenizerNotFound
 
-    writable(out, "--out")
     try:
         config = load_model_config(resolve_model(model, dtype.value, model_source.value))
     except ModelError as error:
@@ -101,7 +102,7 @@ def offline(
         "max_running_req": sequences,
     }
     watched = {
-        "profile": writable(profile, "--profile"),
+        "profile": profile and str(profile),
         "torch_profile": torch_profile and str(torch_profile),
     }
     scheduler = SchedulerConfig(prefill_budget=prefill_budget, overlap=overlap, seed=0)

@@ -11,6 +11,7 @@ from typer.main import get_command
 
 from minisgl_tutor.cli.main import app, main
 from minisgl_tutor.language import VARIABLE
+from minisgl_tutor.server.processes import launch
 
 from ..language.english import english_left
 
@@ -126,7 +127,6 @@ MISTAKES = [
     "bench serve --input many",
     "bench serve --tokenizer /nowhere/x",
     "bench serve --plot x.gif",
-    "bench offline --model /nowhere/x",
     "bench offline --device tpu",
     "bench offline --out /nowhere/x",
     "bench offline --runs 0",
@@ -135,7 +135,10 @@ MISTAKES = [
 
 
 @pytest.mark.parametrize("line", MISTAKES)
-def test_a_mistake(line: str, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_a_mistake(
+    line: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(launch, "configure_logging", lambda level: None)  # pytest's own stays
     (tmp_path / "a.txt").write_text("{}\n")
     text, status = run(capsys, *line.format(tmp=tmp_path).split())
     assert status in (1, 2)
