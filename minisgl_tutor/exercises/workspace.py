@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import hashlib
 import os
+import re
 from contextlib import suppress
 from pathlib import Path
 from typing import Literal
@@ -20,6 +21,9 @@ VERSION = 3
 
 TEXTS = {"README.md": ".md", "README.zh.md": ".zh.md"}
 """What is asked, in each language: its name beside the exercise, and how it ends in the workspace."""
+
+REMARK = re.compile(r"^<!--.*?-->\n", re.MULTILINE)
+"""In what is asked: for whoever fills the page, not for the reader."""
 
 State = Literal["not-started", "started", "passed", "changed"]
 
@@ -107,7 +111,7 @@ class Workspace:
 
     def _put_texts(self, exercise: Exercise) -> None:
         for name, ending in TEXTS.items():
-            text = (exercise.path / name).read_text("utf-8")
+            text = REMARK.sub("", (exercise.path / name).read_text("utf-8"))
             for other, its_ending in TEXTS.items():
                 text = text.replace(f"({other})", f"({exercise.name}{its_ending})")
             _write_new(self.root / f"{exercise.name}{ending}", text.encode())

@@ -50,8 +50,7 @@ def chapter_file(number: int, language: Language, page: str = FIRST_PAGE) -> Pat
             )
         )
     first = chapters[number]
-    pages = {path.name.removesuffix(ENDINGS[language]) for path in first.parent.glob(f"*{ENDINGS[language]}")}
-    pages = {name for name in pages if "." not in name}
+    pages = _pages(first, language)
     if page not in pages:
         raise ChapterNotFound(
             Sentence(
@@ -62,6 +61,27 @@ def chapter_file(number: int, language: Language, page: str = FIRST_PAGE) -> Pat
             )
         )
     return first.with_name(page + ENDINGS[language])
+
+
+def titles(language: Language) -> dict[int, dict[str, str]]:
+    """The chapters that have a text: by number their pages, the first one first, with the title of each."""
+    return {
+        int(first.parent.name[:2]): {
+            page: chapter_file(int(first.parent.name[:2]), language, page)
+            .read_text("utf-8")
+            .partition("\n")[0]
+            .lstrip("# ")
+            for page in (FIRST_PAGE, *sorted(_pages(first, language) - {FIRST_PAGE}))
+        }
+        for first in sorted(_first_pages(language))
+    }
+
+
+def _pages(first: Path, language: Language) -> set[str]:
+    """The names of a chapter's pages in one language, by its first one."""
+    ending = ENDINGS[language]
+    names = {path.name.removesuffix(ending) for path in first.parent.glob(f"*{ending}")}
+    return {name for name in names if "." not in name}
 
 
 def _first_pages(language: Language) -> list[Path]:

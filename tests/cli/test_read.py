@@ -34,6 +34,23 @@ def test_another_page_of_it(capsys: pytest.CaptureFixture[str]) -> None:
     assert not ended.value.code and "What stands behind it" in capsys.readouterr().out
 
 
+def test_without_a_name_the_pages_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(["read", "--lang", "zh"])
+    lines = capsys.readouterr().out.splitlines()
+    assert not ended.value.code
+    assert [line.split(" read ")[1].split("  ")[0] for line in lines] == ["2", "2 concepts", "exercise-7"]
+    assert "旅程" in lines[0] and "背后的概念" in lines[1]
+
+
+@pytest.mark.parametrize(("lang", "title"), [("en", "Exercise 7: end each request once"), ("zh", "练习 7")])
+def test_what_an_exercise_asks(lang: str, title: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(["read", "exercise-7", "--lang", lang])
+    out = capsys.readouterr().out
+    assert not ended.value.code and title in out and "<!--" not in out
+
+
 def test_the_locale_decides_if_nothing_is_said(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -48,6 +65,7 @@ def test_the_locale_decides_if_nothing_is_said(
     [
         (["3"], "chapter 3 has no text; the chapters that have one are: 2"),
         (["2", "none"], "chapter 2 has no page 'none'; its pages beside the first one are: concepts"),
+        (["exercise-7", "concepts"], "an exercise has one page; leave 'concepts' out"),
         (["2", "--lang", "fr"], "--lang takes en or zh, not 'fr'"),
     ],
 )
