@@ -66,9 +66,9 @@ def print_next(console: Console, program: str, chapter: int, scenes: list[str], 
     trace = f"{program} trace --chapter {chapter}"
     console.print(Text(say(Sentence("Next:")), style="bold"))
     console.print(f"  {trace} --fixed", soft_wrap=True)
-    names = say(Sentence("of {names}", names=", ".join(scenes)))
-    console.print(f"  {trace} --scene NAME     {names}", soft_wrap=True)
-    console.print(f"  {program} start exercise-7", soft_wrap=True)
+    console.print(f"  {trace} --scene NAME", soft_wrap=True)
+    _print_below(console, Text(say(Sentence("NAME is one of {names}", names=", ".join(scenes)))))
+    console.print(f"  {program} exercises", soft_wrap=True)
 
 
 def print_step(console: Console, step: Step, say: Tongue) -> None:

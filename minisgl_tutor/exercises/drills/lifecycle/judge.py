@@ -237,12 +237,8 @@ def _shown(seen: Seen, same: int) -> Sentence:
     begin = max(0, same - 40)
     text = seen.body[begin : same + 40].decode(errors="replace")
     dots = ("..." if begin else "", "..." if same + 40 < len(seen.body) else "")
-    return Sentence(
-        "status {status}, {text}, {end}",
-        status=seen.status,
-        text=f"{dots[0]}{text!r}{dots[1]}",
-        end=_ENDS[seen.end],
-    )
+    text = f"{dots[0]}{text!r}{dots[1]}"
+    return Sentence("status {status}, {text}, {end}", status=seen.status, text=text, end=_ENDS[seen.end])
 
 
 def _aborts(
