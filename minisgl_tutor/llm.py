@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -126,26 +126,47 @@ class LLM:
         params = self._params_of(prompts, sampling_params)
         first = self._next_uid
         self._next_uid += len(prompts)
-        for uid, (prompt, wanted) in enumerate(zip(prompts, params, strict=True), first):
-            ids = self.tokenizer.encode(prompt) if isinstance(prompt, str) else list(prompt)
-            self.offline.put(UserMsg(uid, ids, wanted))
-        answers = [Generation() for _ in prompts]
+        answers: dict[int, Generation] = {}
+        try:
+            for uid, (prompt, wanted) in enumerate(zip(prompts, params, strict=True), first):
+                ids = self.tokenizer.encode(prompt) if isinstance(prompt, str) else list(prompt)
+                answers[uid] = Generation()
+                self.offline.put(UserMsg(uid, ids, wanted))
+            refused = self._run(answers, progress)
+        except BaseException:
+            self._give_up(answers)
+            raise
+        if refused is not None:
+            raise RequestRefused(f"Prompt {refused.uid - first}: {refused.message}")
+        return list(answers.values())
+
+    def _run(self, answers: Mapping[int, Generation], progress: Progress | None) -> ErrorReply | None:
+        """Fills in the answers, by uid, until nothing is left to do; the first refusal, if there was one.
+
+        Messages about other uids belong to an earlier call that was given up.
+        """
         refused: ErrorReply | None = None
         while self.offline.busy:
             new = 0
             for msg in self.offline.advance():
                 if isinstance(msg, ErrorReply):
-                    refused = refused or msg
+                    refused = refused or (msg if msg.uid in answers else None)
                 elif isinstance(msg, StopStringsMsg):
                     self._texts.detokenize([msg])
-                elif isinstance(msg, DetokenizeMsg):
+                elif isinstance(msg, DetokenizeMsg) and msg.uid in answers:
                     new += 1
-                    self._take_in(answers[msg.uid - first], msg)
+                    self._take_in(answers[msg.uid], msg)
+                elif isinstance(msg, DetokenizeMsg) and msg.uid in self._texts.decode_map:
+                    self._texts.detokenize([msg])
             if progress is not None:
                 progress(new)
-        if refused is not None:
-            raise RequestRefused(f"Prompt {refused.uid - first}: {refused.message}")
-        return answers
+        return refused
+
+    def _give_up(self, answers: Mapping[int, Generation]) -> None:
+        """Nobody waits for these answers any more: whatever is unfinished is aborted."""
+        for uid, answer in answers.items():
+            if answer.finish_reason is None:
+                self.offline.put(AbortBackendMsg(uid))
 
     def _params_of(
         self, prompts: Sequence[Prompt], sampling_params: SamplingParams | Sequence[SamplingParams] | None

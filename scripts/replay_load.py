@@ -34,6 +34,7 @@ from minisgl_tutor.recording import HopLine, Recording, RequestLine, SubmitLine,
 from minisgl_tutor.resources import model_dir
 from minisgl_tutor.tokenizer.load import load_tokenizer
 from minisgl_tutor.trace.play import Play, play
+from minisgl_tutor.trace.wall import recorded_clock
 
 LONG = 400
 """Tokens of a request whose client leaves."""
@@ -171,7 +172,8 @@ def main() -> int:
         recording = read_recording(file)
         size = file.stat().st_size
     model = recording.header.model
-    tokenizer = load_tokenizer(model_dir() if model is None else Path(model))
+    directory = model_dir() if model is None else Path(model)
+    tokenizer = load_tokenizer(directory, recorded_clock(recording))
     begin = time.perf_counter()
     result = play(recording, tokenizer, recording.header.gaps)
     seconds = time.perf_counter() - begin

@@ -21,7 +21,7 @@ NAME = "minisgl_tutor"
 PLAIN = {"message", "links", "engine.base", "server.config", "resources"}
 MODEL = {"models.config", "models.directory", "models.errors"}
 SERVER = {"server", "server.build", "server.openai"}
-PLAY = PLAIN | SERVER | {"recording", "tokenizer", "engine.recorded", "gaps"}
+PLAY = PLAIN | SERVER | {"recording", "tokenizer", "engine.recorded", "gaps", "scheduler.problems"}
 MAY_KNOW: dict[str, set[str]] = {
     "__init__": set(),
     "language": set(),
@@ -34,7 +34,8 @@ MAY_KNOW: dict[str, set[str]] = {
     "recording": {"message", "links", "engine.base"},
     "profiling": {"message", "links", "engine.base"},
     "tokenizer": {"message", "links", "server.config", "resources"},
-    "scheduler": {"message", "links", "engine.base", "server.config"},
+    "scheduler.problems": set(),
+    "scheduler": {"message", "links", "engine.base", "server.config", "scheduler.problems"},
     "engine.hashing": {"engine.base"},
     "engine.recorded": {"engine.base"},
     "models.errors": set(),

@@ -135,3 +135,20 @@ def test_a_stop_string_in_the_last_token(llm: LLM) -> None:
 
 def test_no_prompts_no_answers(llm: LLM) -> None:
     assert llm.generate([]) == []
+
+
+@pytest.mark.parametrize("stop", [(), ("w1 w2 w3 w4",)])
+def test_a_call_that_was_broken_off_does_not_reach_into_the_next_one(llm: LLM, stop: tuple[str, ...]) -> None:
+    params = SamplingParams(max_tokens=20, ignore_eos=True, stop=stop)
+
+    def break_off(new: int) -> None:
+        if new:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        llm.generate([[1, 2], [3, 4], [5, 6]], params, break_off)
+    prompts = [[9, 9], [8, 8], [7, 7]]
+    answers = llm.generate(prompts, params)
+    assert [answer.token_ids for answer in answers] == [right(prompt, 20, True) for prompt in prompts]
+    assert not llm.offline.scheduler.held() and not llm._texts.held()
+    llm.offline.scheduler.check_integrity()

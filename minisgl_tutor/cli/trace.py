@@ -204,13 +204,15 @@ def _tokenizer(recording: Recording, given: Path | None) -> Tokenizer:
     from ..resources import model_dir
     from ..tokenizer.load import TokenizerNotFound, load_tokenizer
     from ..trace.redacted import stand_in_tokenizer
+    from ..trace.wall import recorded_clock
     from .fail import fail
 
     if recording.header.redacted is True:
         return stand_in_tokenizer(recording.header)
     model = recording.header.model
     try:
-        return load_tokenizer(given or (model_dir() if model is None else Path(model)))
+        directory = given or (model_dir() if model is None else Path(model))
+        return load_tokenizer(directory, recorded_clock(recording))
     except TokenizerNotFound as error:
         fail(
             Sentence(

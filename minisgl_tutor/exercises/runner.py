@@ -209,6 +209,7 @@ class Runner:
         with suppress(ProcessLookupError, PermissionError):
             os.killpg(self._process.pid, signal.SIGKILL)
         self._process.wait()
+        self._jobs.put(Stop())  # else the thread that writes jobs, and its pipe, would wait for ever
 
     # -- what comes back
 

@@ -2,9 +2,10 @@
 
 The first line is the header. Then come, in the order in which they happened,
 what clients did (``request``, ``pace``, ``stall``, ``disconnect``), which request got which
-uid (``submit``), when messages reached the scheduler (``arrive``), and what the
-engine was asked and gave (``step``, ``tokens``). Times are microseconds since
-the start of the recording. ``docs/recording-format.md`` describes all of it.
+uid (``submit``) or none (``refuse``), what the server itself ended (``cut``, ``stop``),
+when messages reached the scheduler (``arrive``), and what the engine was asked and gave
+(``step``, ``tokens``). Times are microseconds since the start of the recording.
+``docs/recording-format.md`` describes all of it.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ VERSION = 1
 Count = Annotated[int, Meta(ge=1, le=1 << 26)]
 Number = Annotated[int, Meta(ge=0, le=1 << 53)]
 Microseconds = Number
+Limit = Annotated[int, Meta(ge=1, le=1 << 53)]
 
 Action = Literal["disconnect", "slow", "abort", "drop", "delay", "reorder"]
 """What a fork does: the first three to a request, the others to a message."""
@@ -33,7 +35,9 @@ class RecordingError(ValueError):
 class Header(msgspec.Struct, frozen=True, tag_field="kind", tag="header"):
     """What the recorded server was. ``model`` is what ``--model`` said; null is the shipped one.
 
-    ``redacted`` recordings have neither texts nor tokens, but their lengths.
+    ``redacted`` recordings have neither texts nor tokens, but their lengths. A recording without
+    the limits is of a server with those that are the rule, and one without ``utc_offset``, the
+    seconds by which its local time was ahead, of one in UTC.
     """
 
     version: int
@@ -54,6 +58,10 @@ class Header(msgspec.Struct, frozen=True, tag_field="kind", tag="header"):
     title: str = ""
     admission: Literal["optimistic", "reserve"] = "reserve"
     redacted: bool | UnsetType = UNSET
+    backlog_bytes: Limit | UnsetType = UNSET
+    max_prompt_chars: Limit | UnsetType = UNSET
+    max_body_bytes: Limit | UnsetType = UNSET
+    utc_offset: Annotated[int, Meta(ge=-86_399, le=86_399)] | UnsetType = UNSET
 
 
 class RequestLine(msgspec.Struct, frozen=True, tag_field="kind", tag="request"):
@@ -79,6 +87,42 @@ class SubmitLine(msgspec.Struct, frozen=True, tag_field="kind", tag="submit"):
     uid: Number
     stamp: str
     created: Number
+
+
+class RefuseLine(msgspec.Struct, frozen=True, tag_field="kind", tag="refuse"):
+    """Request ``rid`` was answered with ``status`` and became no uid's."""
+
+    t: Microseconds
+    rid: Number
+    status: Annotated[int, Meta(ge=100, le=599)]
+
+
+class CutLine(msgspec.Struct, frozen=True, tag_field="kind", tag="cut"):
+    """The server itself ended ``uid`` after so many ``replies``: a time limit, or a client too far behind.
+
+    The client is not told of the ``unread`` last of them, but of an error with ``status``, ``code``
+    and ``message``.
+    """
+
+    t: Microseconds
+    uid: Number
+    replies: Number
+    unread: Number
+    status: Annotated[int, Meta(ge=400, le=599)]
+    code: str
+    message: str
+
+
+class StopLine(msgspec.Struct, frozen=True, tag_field="kind", tag="stop"):
+    """The server stopped, or a part of it was gone: it took no more requests, and ended those of ``uids``.
+
+    ``replies`` had come for each, and its client is told of an error with ``message``.
+    """
+
+    t: Microseconds
+    uids: list[Number]
+    replies: list[Number]
+    message: str
 
 
 class PaceLine(msgspec.Struct, frozen=True, tag_field="kind", tag="pace"):
@@ -173,6 +217,9 @@ class ForkLine(msgspec.Struct, frozen=True, tag_field="kind", tag="fork"):
 Event = (
     RequestLine
     | SubmitLine
+    | RefuseLine
+    | CutLine
+    | StopLine
     | PaceLine
     | StallLine
     | DisconnectLine

@@ -14,6 +14,7 @@ from ..message.codec import Single
 from .lines import (
     VERSION,
     ArriveLine,
+    CutLine,
     Event,
     Header,
     HopLine,
@@ -22,6 +23,7 @@ from .lines import (
     RecordingError,
     RequestLine,
     StepLine,
+    StopLine,
     SubmitLine,
     TokensLine,
 )
@@ -85,6 +87,7 @@ class Checks:
     submitted_by: set[int] = field(default_factory=set)
     rows: dict[int, int] = field(default_factory=dict)
     read: set[int] = field(default_factory=set)
+    cut: set[int] = field(default_factory=set)
     scheduler_us: int = 0
 
     def problem(self, line: Event) -> Sentence | None:
@@ -102,6 +105,10 @@ class Checks:
                 return self._in_order(line.t) or self._arrive(line)
             case HopLine():
                 return _hop(line)
+            case CutLine():
+                return self._cut([line.uid])
+            case StopLine():
+                return _counts(line) or self._cut(line.uids)
         return None
 
     def _in_order(self, t: int) -> Sentence | None:
@@ -125,6 +132,13 @@ class Checks:
             return Sentence("submit of uid {uid} is there 2 times", uid=line.uid)
         self.submitted.add(line.uid)
         self.submitted_by.add(line.rid)
+        return None
+
+    def _cut(self, uids: list[int]) -> Sentence | None:
+        for uid in uids:
+            if uid in self.cut:
+                return Sentence("uid {uid} is ended 2 times", uid=uid)
+            self.cut.add(uid)
         return None
 
     def _arrive(self, line: ArriveLine) -> Sentence | None:
@@ -168,6 +182,16 @@ class Checks:
                 size=self.header.vocab_size,
             )
         return None
+
+
+def _counts(line: StopLine) -> Sentence | None:
+    if len(line.replies) == len(line.uids):
+        return None
+    return Sentence(
+        "{requests} requests are ended, with {counts} numbers of replies",
+        requests=len(line.uids),
+        counts=len(line.replies),
+    )
 
 
 def _hop(line: HopLine) -> Sentence | None:

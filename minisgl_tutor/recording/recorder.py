@@ -35,6 +35,7 @@ from .lines import (
     HopLine,
     Line,
     RecordingError,
+    RefuseLine,
     RequestLine,
     StallLine,
     StepLine,
@@ -152,7 +153,7 @@ class RecordingApp:
         self._file = file
         self._requests = 0
         self._writes = _Writes()
-        self._rid: ContextVar[int] = ContextVar("rid")
+        self._exchange: ContextVar[_RecordedExchange] = ContextVar("exchange")
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http" or scope["method"] != "POST":
@@ -160,7 +161,7 @@ class RecordingApp:
             return
         exchange = _RecordedExchange(self._file, self._requests, self._writes, scope, receive, send)
         self._requests += 1
-        self._rid.set(exchange.rid)
+        self._exchange.set(exchange)
         try:
             await self._app(scope, exchange.receive, exchange.send)
         finally:
@@ -171,7 +172,9 @@ class RecordingApp:
 
         def recorded(uid: int) -> tuple[str, int]:
             stamp, created = fresh(uid)
-            self._file.write(SubmitLine(self._file.now_us(), self._rid.get(), uid, stamp, created))
+            exchange = self._exchange.get()
+            exchange.submitted = True
+            self._file.write(SubmitLine(self._file.now_us(), exchange.rid, uid, stamp, created))
             return stamp, created
 
         return recorded
@@ -191,6 +194,7 @@ class _RecordedExchange:
         self, file: RecordFile, rid: int, writes: _Writes, scope: Scope, receive: Receive, send: Send
     ) -> None:
         self.rid = rid
+        self.submitted = False
         self._file = file
         self._writes = writes
         self._clock = file.clock
@@ -236,6 +240,8 @@ class _RecordedExchange:
     async def send(self, message: AsgiMessage) -> None:
         # Once for each token: what this costs is most of what a recording costs.
         if self._over or message["type"] != "http.response.body":
+            if message["type"] == "http.response.start" and self._watcher is not None and not self.submitted:
+                self._file.write(RefuseLine(self._file.now_us(), self.rid, message["status"]))
             await self._send(message)
             return
         before = self._chunks

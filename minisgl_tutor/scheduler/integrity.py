@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, NamedTuple
 
 from ..language import Sentence
-from .prefix import IntegrityError
+from .problems import IntegrityError, Kind, Place
 from .req import Req
 from .wishes import has_wishes
 
@@ -35,28 +35,22 @@ def _check_requests(scheduler: Scheduler, queued: list[Req], draining: list[Req]
     alive = Counter(req.uid for req in queued)
     alive.update(req.uid for req in draining if req.aborted)
     if alive != Counter(scheduler.requests.keys()):
+        awaited = sorted(scheduler.requests)
         raise IntegrityError(
-            Sentence(
-                "requests {awaited} await a terminal reply, but {alive} are waiting, running, or aborted and "
-                "draining",
-                awaited=sorted(scheduler.requests),
-                alive=sorted(alive.elements()),
-            )
+            "not-awaited", next(iter(awaited), None), awaited=awaited, alive=sorted(alive.elements())
         )
     for req in queued:
         if req.ended:
-            raise IntegrityError(Sentence("request {uid} has ended but is still queued", uid=req.uid))
+            raise _problem_of(req, "ended-queued")
         if req.retracted and not req.in_flight:
-            raise IntegrityError(Sentence("request {uid} is retracted but still running", uid=req.uid))
+            raise _problem_of(req, "retracted-running")
     # Who is admitted arrived before all who are not: retraction relies on it.
     order = [uid for uid, req in scheduler.requests.items() if not req.ended]
     if order != [req.uid for req in queued]:
-        raise IntegrityError(
-            Sentence("requests {uids} arrived in this order, but take their turns otherwise", uids=order)
-        )
+        raise IntegrityError("out-of-order", next(iter(order), None), uids=order)
     for req in draining:
         if not (req.ended and req.in_flight):
-            raise IntegrityError(Sentence("request {uid} is draining without a step in flight", uid=req.uid))
+            raise _problem_of(req, "idle-draining")
 
 
 def _check_in_flight(scheduler: Scheduler, admitted: list[Req]) -> None:
@@ -64,13 +58,9 @@ def _check_in_flight(scheduler: Scheduler, admitted: list[Req]) -> None:
     launched = Counter(id(req) for req in in_flight)
     for req in admitted:
         if req.in_flight != launched.pop(id(req), 0):
-            raise IntegrityError(
-                Sentence(
-                    "request {uid} counts {steps} steps in flight wrongly", uid=req.uid, steps=req.in_flight
-                )
-            )
+            raise _problem_of(req, "steps-miscounted", steps=req.in_flight)
     if launched:
-        raise IntegrityError(Sentence("a step in flight uses a request that holds nothing any more"))
+        raise IntegrityError("step-of-nobody")
 
 
 def _check_slots(table_manager: TableManager, admitted: list[Req]) -> None:
@@ -83,13 +73,7 @@ def _check_slots(table_manager: TableManager, admitted: list[Req]) -> None:
     wishing = {req.slot for req in admitted if has_wishes(req.sampling_params)}
     if wishing != table_manager.slots_with_wishes:
         marked = sorted(table_manager.slots_with_wishes)
-        raise IntegrityError(
-            Sentence(
-                "slots {marked} are marked as having wishes, but {wishing} have",
-                marked=marked,
-                wishing=wishing or Sentence("none"),
-            )
-        )
+        raise IntegrityError("wishes-miscounted", marked=marked, wishing=wishing or Sentence("none"))
 
 
 def _check_pages(cache_manager: CacheManager, admitted: list[Req]) -> None:
@@ -104,76 +88,42 @@ def _check_pages(cache_manager: CacheManager, admitted: list[Req]) -> None:
             if position >= len(path) or path[position] != page:
                 places.put([page], _used_by(req))
         if len(req.pages) + req.rest != cache_manager.pages_for(req.max_len - 1):
-            raise IntegrityError(
-                Sentence(
-                    "request {uid} has {pages} pages and {rest} to come, but may come to need {need}",
-                    uid=req.uid,
-                    pages=len(req.pages),
-                    rest=req.rest,
-                    need=cache_manager.pages_for(req.max_len - 1),
-                )
-            )
+            need = cache_manager.pages_for(req.max_len - 1)
+            raise _problem_of(req, "need-miscounted", pages=len(req.pages), rest=req.rest, need=need)
         limit = cache_manager.head_room
         if req.reserved != (req.rest if limit is None else min(req.rest, limit)):
-            raise IntegrityError(
-                Sentence(
-                    "request {uid} has {reserved} of {rest} pages reserved",
-                    uid=req.uid,
-                    reserved=req.reserved,
-                    rest=req.rest,
-                )
-            )
+            raise _problem_of(req, "share-miscounted", reserved=req.reserved, rest=req.rest)
         if cache_manager.pages_for(req.launched_len) > len(req.pages):
-            raise IntegrityError(
-                Sentence(
-                    "request {uid} has {pages} pages for {positions} positions",
-                    uid=req.uid,
-                    pages=len(req.pages),
-                    positions=req.launched_len,
-                )
-            )
+            raise _problem_of(req, "pages-short", pages=len(req.pages), positions=req.launched_len)
     places.check_complete()
     reserved = sum(req.reserved for req in admitted)
     if reserved != cache_manager.reserved:
-        raise IntegrityError(
-            Sentence(
-                "{reserved} pages are reserved, counted as {noted}",
-                reserved=reserved,
-                noted=cache_manager.reserved,
-            )
-        )
+        raise IntegrityError("reserved-miscounted", reserved=reserved, noted=cache_manager.reserved)
     if cache_manager.head_room is None and reserved > cache_manager.room:
-        raise IntegrityError(
-            Sentence(
-                "{reserved} pages are reserved: {surplus} too many",
-                reserved=reserved,
-                surplus=reserved - cache_manager.room,
-            )
-        )
+        surplus = reserved - cache_manager.room
+        raise IntegrityError("reserved-too-many", reserved=reserved, surplus=surplus)
 
 
-FREE, CACHED = Sentence("free"), Sentence("cached")
+def _problem_of(req: Req, kind: Kind, **values: int) -> IntegrityError:
+    return IntegrityError(kind, req.uid, (), **values)
 
 
-def _used_by(req: Req) -> Sentence:
-    return Sentence("used by request {uid}", uid=req.uid)
+FREE, CACHED = Place("free"), Place("cached")
+
+
+def _used_by(req: Req) -> Place:
+    return Place("used", req.uid)
 
 
 class _Things(NamedTuple):
-    """What is said of slots, or of pages, that are not in exactly one place."""
+    """What is wrong with slots, or with pages, that are not in exactly one place."""
 
-    twice: Sentence
-    lost: Sentence
+    twice: Kind
+    lost: Kind
 
 
-SLOTS = _Things(
-    Sentence("slot {number} is {one} and {other} at once"),
-    Sentence("slots {numbers} are lost: neither free, cached nor in use"),
-)
-PAGES = _Things(
-    Sentence("page {number} is {one} and {other} at once"),
-    Sentence("pages {numbers} are lost: neither free, cached nor in use"),
-)
+SLOTS = _Things("slot-twice", "slots-lost")
+PAGES = _Things("page-twice", "pages-lost")
 
 
 class _Places:
@@ -181,16 +131,22 @@ class _Places:
 
     def __init__(self, things: _Things, count: int) -> None:
         self._things = things
-        self._places: list[Sentence | None] = [None] * count
+        self._places: list[Place | None] = [None] * count
 
-    def put(self, numbers: Iterable[int], place: Sentence) -> None:
+    def put(self, numbers: Iterable[int], place: Place) -> None:
         for number in numbers:
             other = self._places[number]
             if other is not None:
-                raise IntegrityError(self._things.twice.with_values(number=number, one=other, other=place))
+                raise IntegrityError(
+                    self._things.twice,
+                    places=(other, place),
+                    number=number,
+                    one=other.sentence,
+                    other=place.sentence,
+                )
             self._places[number] = place
 
     def check_complete(self) -> None:
         lost = [number for number, place in enumerate(self._places) if place is None]
         if lost:
-            raise IntegrityError(self._things.lost.with_values(numbers=lost))
+            raise IntegrityError(self._things.lost, numbers=lost)

@@ -16,10 +16,6 @@ if TYPE_CHECKING:
     from .radix import Node
 
 
-class IntegrityError(AssertionError):
-    """Books that do not add up: a fault of the scheduler."""
-
-
 @dataclass(frozen=True, slots=True)
 class Prefix:
     """A cached beginning of a sequence: the cache's ``pages``, in order, and the ``node`` it ends at."""

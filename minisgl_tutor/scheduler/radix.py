@@ -16,8 +16,8 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from ..language import Sentence
-from .prefix import IntegrityError, Prefix
+from .prefix import Prefix
+from .problems import IntegrityError
 
 
 class Node:
@@ -134,45 +134,23 @@ class RadixCache:
         for node in self._nodes():
             self._check_node(node)
             if node.locks != locks.pop(node, 0):
-                raise IntegrityError(
-                    Sentence(
-                        "cache node of pages {pages} counts {locks} locks wrongly",
-                        pages=node.pages,
-                        locks=node.locks,
-                    )
-                )
+                raise IntegrityError("locks-miscounted", pages=node.pages, locks=node.locks)
             if not node.locks:
                 evictable += len(node.pages)
             pages += node.pages
         if locks:
-            raise IntegrityError(Sentence("a lock points to a node that is no longer in the prefix tree"))
+            raise IntegrityError("lock-of-nobody")
         if evictable != self.evictable:
-            raise IntegrityError(
-                Sentence(
-                    "{evictable} cached pages are evictable, counted as {noted}",
-                    evictable=evictable,
-                    noted=self.evictable,
-                )
-            )
+            raise IntegrityError("evictable-miscounted", evictable=evictable, noted=self.evictable)
         return pages
 
     def _check_node(self, node: Node) -> None:
         if not node.pages or len(node.key) != len(node.pages) * self._page_size:
-            raise IntegrityError(
-                Sentence(
-                    "cache node has {pages} pages for {tokens} tokens",
-                    pages=len(node.pages),
-                    tokens=len(node.key),
-                )
-            )
+            raise IntegrityError("node-uneven", pages=len(node.pages), tokens=len(node.key))
         if node.parent is None or node.parent.children.get(self._first_page(node.key)) is not node:
-            raise IntegrityError(
-                Sentence("cache node of pages {pages} is not where its parent looks for it", pages=node.pages)
-            )
+            raise IntegrityError("node-misplaced", pages=node.pages)
         if not node.locks and not node.children and not node.queued:
-            raise IntegrityError(
-                Sentence("unlocked leaf of pages {pages} can never be evicted", pages=node.pages)
-            )
+            raise IntegrityError("leaf-stuck", pages=node.pages)
 
     def _nodes(self) -> Iterator[Node]:
         stack = list(self._root.children.values())

@@ -102,8 +102,7 @@ async def _complete(body: CompletionBody, request: Request, chat: bool) -> Respo
     """The answers to a body: each submitted by itself, then in one response, as events or whole."""
     state = get_global_state(request)
     asks = state.asks(body)
-    uids = await submit_all(state, asks)
-    stamps = [request.app.state.stamp(uid) for uid in uids]  # of each, so that a recording knows them all
+    uids, stamps = await submit_all(state, asks, request.app.state.stamp)
     (stamp, created), model = stamps[0], request.app.state.served_model
     tally = Tally([ask.prompt_index for ask in asks])
     forms = {

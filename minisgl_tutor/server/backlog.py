@@ -13,6 +13,9 @@ Reply = UserReply | ErrorReply
 FAR_BEHIND = 64
 """From so many unread replies on they become one. Fewer may be due to a busy moment of this process."""
 
+SLOW_READER = "slow_reader"
+"""The code of the error that ends the request of a client that is too far behind."""
+
 LOGPROB_BYTES = 64
 """What one logprob takes at least, with its token."""
 

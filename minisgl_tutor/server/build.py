@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, TypeVar
 from ..gaps import with_gaps
 from ..links import AsyncPull, AsyncPush, SyncPull, SyncPush
 from .config import ServerArgs
+from .ended import OnEnd, tell_nobody
 
 if TYPE_CHECKING:
     from ..engine.base import Engine
@@ -26,6 +27,7 @@ def build_frontend(
     send_tokenizers: Sequence[AsyncPush],
     recv_tokenizer: AsyncPull,
     classes: Sequence[type] = (),
+    on_end: OnEnd = tell_nobody,
 ) -> FrontendManager:
     """The front end's state. Here and below, ``classes`` take the place of those that they derive from."""
     from .frontend import FrontendManager
@@ -37,6 +39,7 @@ def build_frontend(
         args.backlog_limit,
         args.backlog_bytes,
         args.limits.max_prompt_chars,
+        on_end,
     )
 
 

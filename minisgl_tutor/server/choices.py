@@ -7,7 +7,7 @@ from the front end on; here they are put together again.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator, Coroutine, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine, Sequence
 from contextlib import aclosing, asynccontextmanager
 from typing import Any, TypeVar
 
@@ -22,21 +22,25 @@ from .openai.sse import DONE, event
 T = TypeVar("T")
 
 
-async def submit_all(state: FrontendManager, asks: Sequence[Ask]) -> list[int]:
-    """Submits each; their uids. If one cannot be submitted, none stays.
+async def submit_all(
+    state: FrontendManager, asks: Sequence[Ask], stamp: Callable[[int], T]
+) -> tuple[list[int], list[T]]:
+    """Submits each, and has it stamped at once; uids and stamps. If one cannot be submitted, none stays.
 
     Raises:
         RequestFailed: one was refused.
     """
     uids: list[int] = []
+    stamps: list[T] = []
     try:
         for ask in asks:
             uids.append(await state.submit(ask.prompt, ask.sampling_params))
+            stamps.append(stamp(uids[-1]))
     except BaseException:
         for uid in uids:
             await state.end_user(uid)
         raise
-    return uids
+    return uids, stamps
 
 
 async def collect_all(state: FrontendManager, uids: Sequence[int], request: Request) -> list[Completed]:

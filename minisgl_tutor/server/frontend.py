@@ -31,7 +31,8 @@ from ..message import (
     UserReply,
     unwrap,
 )
-from .backlog import FAR_BEHIND, Reply, UnreadBytes, merged
+from .backlog import FAR_BEHIND, SLOW_READER, Reply, UnreadBytes, merged
+from .ended import OnEnd, tell_nobody
 from .openai.answer import Completed, ResponseForm
 from .openai.chunks import ChunksTogether
 from .openai.failure import RequestFailed, error_body
@@ -60,7 +61,7 @@ class FrontendManager:
     ``backlog_limit`` is the number of replies, and ``backlog_bytes`` that of the
     bytes in them, that may wait for one client that does not read; beyond either
     the request ends with an error. ``max_prompt_chars`` is the length of the text
-    that a request may have.
+    that a request may have. ``on_end`` is told of what the server itself ends.
 
     Hook points, which a gap may override: ``own`` and ``end_user`` (what ends a
     request), ``unless_disconnected`` (what notices a client that leaves while it
@@ -76,21 +77,20 @@ class FrontendManager:
         backlog_limit: int = 4096,
         backlog_bytes: int = 1 << 20,
         max_prompt_chars: int = 2_000_000,
+        on_end: OnEnd = tell_nobody,
     ) -> None:
         self.send_tokenizers = send_tokenizers
         self.recv_tokenizer = recv_tokenizer
         self.backlog_limit = backlog_limit
         self.backlog_bytes = backlog_bytes
         self.max_prompt_chars = max_prompt_chars
+        self.on_end = on_end
         self.uid_counter = 0
         self.ack_map: dict[int, list[Reply]] = {}
         self.event_map: dict[int, asyncio.Event] = {}
         self.unanswered: set[int] = set()  # no finished reply has come yet
         self.more_follows = False
-        """Of the reply that ``wait_for_ack`` has just yielded: the next one is there already.
-
-        True of that moment only, before anything else runs.
-        """
+        """Of the reply that ``wait_for_ack`` yielded this moment: the next one is there already."""
         self._unread_bytes = UnreadBytes()
         self.failure: ErrorReply | None = None
         self._failed = asyncio.Event()
@@ -177,13 +177,13 @@ class FrontendManager:
 
     def overflow(self, uid: int) -> None:
         """Ends a request whose client does not read: its unread replies give way to an error (C5.172)."""
-        message = (
-            f"the client left {len(self.ack_map[uid])} pieces of its answer unread; the request was ended"
-        )
-        self.cut_short(uid, ErrorReply(uid=uid, message=message, status=503, code="slow_reader"))
+        count = len(self.ack_map[uid])
+        message = f"the client left {count} pieces of its answer unread; the request was ended"
+        self.cut_short(uid, ErrorReply(uid=uid, message=message, status=503, code=SLOW_READER))
 
     def cut_short(self, uid: int, reply: ErrorReply) -> None:
         """The server ends a request: ``reply`` takes the place of what is unread, and one abort is sent."""
+        self.on_end(reply, {uid: len(self.ack_map[uid])})
         self.ack_map[uid] = [reply]
         self.event_map[uid].set()
         if uid in self.unanswered:
@@ -314,7 +314,9 @@ class FrontendManager:
         """Ends every open request with an error, and refuses new ones: a part of the server is gone."""
         self.failure = ErrorReply(uid=-1, message=message, status=503, code="server_failing")
         self._failed.set()
-        for uid in sorted(self.unanswered):
+        open_uids = sorted(self.unanswered)
+        self.on_end(self.failure, {uid: len(self.ack_map[uid]) for uid in open_uids})
+        for uid in open_uids:
             self.file_reply(ErrorReply(uid=uid, message=message, status=503, code="server_failing"))
 
     async def failing(self) -> ErrorReply:

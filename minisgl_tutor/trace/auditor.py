@@ -11,8 +11,9 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from ..gaps import claims_of
-from ..language import Sentence, counted
-from .books import known_problem, thing_of, uid_of
+from ..language import Sentence, counted, sentence_of
+from ..scheduler.problems import IntegrityError
+from .books import known_gap
 from .steps import Held, Step
 from .tracer import FRONT
 
@@ -110,20 +111,17 @@ class Auditor:
             return self._late_abort(life)
         return []
 
-    def books(self, problem: Sentence) -> list[Finding]:
+    def books(self, problem: IntegrityError) -> list[Finding]:
         """What the scheduler's own books say of themselves, if that is new.
 
         Where they name no request it is the last one that was aborted.
         """
-        text = str(problem)
-        thing = thing_of(text)
-        if thing in self._books_reported:
+        if problem.thing in self._books_reported:
             return []  # what is wrong with slots, or with pages, goes on to be wrong with them
-        self._books_reported.add(thing)
-        named = uid_of(text)
-        uid = self._last_aborted if named is None else named
-        gap = known_problem(text)
-        note = Sentence("the books do not add up: {problem}", problem=problem)
+        self._books_reported.add(problem.thing)
+        uid = self._last_aborted if problem.uid is None else problem.uid
+        gap = known_gap(problem)
+        note = Sentence("the books do not add up: {problem}", problem=sentence_of(problem))
         return [Finding(uid, "scheduler", note, gap, claims_of(gap))]
 
     def scheduler_failed(self, error: BaseException) -> Finding:

@@ -1,31 +1,20 @@
-"""What the scheduler's books say when they do not add up, and the gap of which that is the sign."""
+"""The gap of which it is the sign that the scheduler's books do not add up in some way."""
 
 from __future__ import annotations
 
-import re
+from ..scheduler.problems import IntegrityError
 
-SIGNS: tuple[tuple[str, str], ...] = (
-    (r"slot \d+ is free and free at once", "double-free"),
-    (r"slot \d+ is free and used by", "early-slot"),
-    (r"slot \d+ is used by", "early-slot"),
-    (r"page \d+ is free and cached at once", "freed-and-cached"),
-    (r"page \d+ is free and used by", "dangling-page"),
-    (r"arrived in this order, but take their turns otherwise", "unordered-running"),
-)
-"""A sentence of ``check_integrity``, and the gap."""
+SIGNS: dict[tuple[str, ...], str] = {
+    ("slot-twice", "free", "free"): "double-free",
+    ("slot-twice", "free", "used"): "early-slot",
+    ("slot-twice", "used", "used"): "early-slot",
+    ("page-twice", "free", "cached"): "freed-and-cached",
+    ("page-twice", "free", "used"): "dangling-page",
+    ("out-of-order",): "unordered-running",
+}
+"""Kind of problem and states of the places, where there are two, to the name of the gap."""
 
 
-def known_problem(problem: str) -> str:
+def known_gap(problem: IntegrityError) -> str:
     """The gap that ``problem`` is the sign of; empty if none is."""
-    return next((gap for sign, gap in SIGNS if re.search(sign, problem)), "")
-
-
-def thing_of(problem: str) -> str:
-    """What is counted wrongly: slots, pages, requests."""
-    return problem.split()[0].rstrip("s")
-
-
-def uid_of(problem: str) -> int | None:
-    """The first request that ``problem`` names."""
-    named = re.search(r"requests? \[?(\d+)", problem)
-    return int(named[1]) if named else None
+    return SIGNS.get((problem.kind, *(place.state for place in problem.places)), "")

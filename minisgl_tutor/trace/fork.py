@@ -12,7 +12,8 @@ import msgspec
 
 from ..gaps import resolve
 from ..language import Sentence
-from ..recording import Action, ArriveLine, Event, ForkLine, Recording, SubmitLine
+from ..recording import Action, ArriveLine, CutLine, Event, ForkLine, Recording, SubmitLine
+from ..server.backlog import SLOW_READER
 from .interventions import ON_MESSAGES, sort_of
 from .plan import ON_THE_WAY_US
 from .steps import Step
@@ -32,8 +33,8 @@ def under_gaps(recording: Recording, gaps: Iterable[str]) -> Recording:
     names = resolve(gaps)
     if set(names) == set(recording.header.gaps):
         return recording
-    # When a recorded abort reached the scheduler counts under the recorded gaps alone.
-    lines = [_without_aborts(line) for line in recording.lines]
+    # When a recorded abort reached the scheduler, and who was too slow, counts under the recorded gaps alone.
+    lines = [_without_aborts(line) for line in recording.lines if not _ends_slow_reader(line)]
     return Recording(msgspec.structs.replace(recording.header, gaps=list(names)), lines)
 
 
@@ -80,6 +81,10 @@ def first_difference(old: Sequence[Step], new: Sequence[Step]) -> int:
 
 def _without_aborts(line: Event) -> Event:
     return msgspec.structs.replace(line, aborts=[]) if isinstance(line, ArriveLine) else line
+
+
+def _ends_slow_reader(line: Event) -> bool:
+    return isinstance(line, CutLine) and line.code == SLOW_READER
 
 
 def _aborted(steps: Sequence[Step], rid: int) -> bool:

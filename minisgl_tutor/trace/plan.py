@@ -6,22 +6,28 @@ import json
 from bisect import bisect_right
 from collections.abc import Callable
 
+import msgspec
+
 from ..engine.base import EngineInfo
 from ..engine.recorded import RecordedAnswer, RecordedEngine, RecordedStep
 from ..message import AbortBackendMsg, UserMsg
 from ..recording import (
     ArriveLine,
+    CutLine,
     DisconnectLine,
     ForkLine,
     PaceLine,
     Recording,
+    RefuseLine,
     RequestLine,
     StallLine,
     StepLine,
+    StopLine,
     SubmitLine,
     TokensLine,
 )
-from ..recording.redact import filler
+from ..recording.redact import STAND_IN, filler
+from ..server.backlog import SLOW_READER
 from ..server.openai.request_model import CompletionBody
 from .asgi import Reader
 from .connection import HIGH_WATER
@@ -39,8 +45,10 @@ class Plan:
 
     A request has as many uids as it asked for choices, in their order.
 
-    Recorded aborts tell when they reached the scheduler only if the play has the
-    ``same_gaps`` as the recorded run: under others it may send them at another time.
+    Recorded aborts tell when they reached the scheduler, and recorded ends of slow readers
+    happen, only if the play has the ``same_gaps`` as the recorded run: under others it may
+    send them at another time, or never end those. ``cuts`` and ``stops`` are the ends that
+    the server made by itself.
     """
 
     def __init__(self, recording: Recording, same_gaps: bool) -> None:
@@ -55,6 +63,10 @@ class Plan:
         submitted = {line.uid for line in submits}
         self._submitted = {line.rid: line.t for line in reversed(submits)}
         self.stamps = {line.uid: (line.stamp, line.created) for line in submits}
+        self._refused = {line.rid: line.t for line in lines if isinstance(line, RefuseLine)}
+        cuts = [line for line in lines if isinstance(line, CutLine)]
+        self.cuts = [line for line in cuts if same_gaps or line.code != SLOW_READER]
+        self.stops = [line for line in lines if isinstance(line, StopLine)]
         self._paces = {line.rid: line for line in lines if isinstance(line, PaceLine)}
         self._leaves = {line.rid: line for line in lines if isinstance(line, DisconnectLine)}
         self._stalls: dict[int, list[StallLine]] = {}
@@ -81,6 +93,7 @@ class Plan:
             )
             for line in steps
         ]
+        self.last_step_us = max((step.read_us for step in self._steps), default=0)
         self._answers = _answers(steps, tokens)
         if recording.header.redacted is True:
             self._stand_in(prompt_lens(recording))
@@ -99,13 +112,18 @@ class Plan:
     def _stand_in(self, lens: dict[int, int]) -> None:
         for rid, request in self._bodies.items():
             uids = self.uids.get(rid, [])
+            if not uids and rid in self._refused:
+                # What it was refused for may be left out; a text that is no JSON is refused, too.
+                self._bodies[rid] = msgspec.structs.replace(request, body=STAND_IN * len(request.body))
+                continue
             answers = [self._answers[uid].tokens for uid in uids if uid in self._answers]
             ended_at = [] if rid in self._leaves else [len(tokens) for tokens in answers]
             self._bodies[rid] = with_stand_ins(request, uids, lens, ended_at)
 
     def sent_us(self, request: RequestLine) -> int:
-        """When to send it: when it was submitted, since a play takes no time to read a body."""
-        return self._not_behind(UserMsg, request.rid, self._submitted.get(request.rid, request.t))
+        """When to send it: when it was submitted or refused, since a play takes no time to read a body."""
+        looked_at_us = self._refused.get(request.rid, request.t)
+        return self._not_behind(UserMsg, request.rid, self._submitted.get(request.rid, looked_at_us))
 
     def buffer(self, rid: int) -> int:
         pace = self._paces.get(rid)
@@ -132,6 +150,13 @@ class Plan:
         arrivals = [self.arrivals.get((kind, uid)) for uid in self.uids.get(rid, [])]
         came_us = [arrival[0] - ON_THE_WAY_US for arrival in arrivals if arrival is not None]
         return max(0, min([at_us, *came_us])) if came_us else at_us
+
+    def stalled(self, uid: int, at_us: int) -> bool:
+        """Whether a write to the client of ``uid`` waited then."""
+        rids = [rid for rid, uids in self.uids.items() if uid in uids]
+        return any(
+            stall.t - stall.us <= at_us <= stall.t for rid in rids for stall in self._stalls.get(rid, [])
+        )
 
     def streams(self, rid: int) -> bool:
         return CompletionBody.model_validate(json.loads(self._bodies[rid].body)).stream

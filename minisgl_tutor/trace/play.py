@@ -9,14 +9,16 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..gaps import GAPS
-from ..language import Sentence, sentence_of
+from ..language import Sentence
 from ..message import Message, unwrap
 from ..recording import Header, Recording, RequestLine
+from ..scheduler.problems import IntegrityError
 from ..tokenizer.tokenizer import Tokenizer
 from .answers import AnswerAuditor
 from .asgi import AsgiClient, ClientEvent, Exchange
 from .auditor import Auditor, Finding
 from .clock import VirtualTimeError, VirtualTimeLoop, run
+from .endings import Endings
 from .feed import Feed
 from .interventions import Interventions, carry_out
 from .plan import UNKNOWN, Plan
@@ -145,9 +147,10 @@ class Player:
             self._arrival,
             self._entered,
             self._classes,
-            self._check_books,
+            self._after_round,
             self._forks.fate,
         )
+        self._endings = Endings(self._plan, self._stage, self._recorded)
         self.result.steps = self._stage.tracer.steps
         if self._give is not None:
             self._feed = Feed(self.result.steps, self._give)
@@ -164,7 +167,7 @@ class Player:
             self._feed.end()
         self.result.count = self._stage.tracer.count
         self.result.beyond = dict(engine.beyond)
-        self.result.held = self._stage.held()
+        self.result.held = self._endings.left()
         return self.result
 
     # -- clients
@@ -223,7 +226,7 @@ class Player:
     def _arrival(self, msg: Message) -> tuple[int, int] | None:
         recorded = [(type(each), self._recorded.get(each.uid, UNKNOWN)) for each in unwrap(msg)]
         places = [self._plan.arrivals.get(key) for key in recorded]
-        return max((place for place in places if place is not None), default=None)
+        return max((place for place in places if place is not None), default=self._endings.arrival(msg))
 
     # -- steps
 
@@ -260,16 +263,17 @@ class Player:
         self._recorded[uid] = recorded[len(uids) - 1] if len(uids) <= len(recorded) else UNKNOWN - 1 - uid
         self._auditor.submitted(uid, self._plan.streams(rid))
 
-    def _check_books(self) -> None:
-        """Under a gap, or a class of a reader's, they may be wrong, and that is a finding; else it fails the
-        play at its end.
+    def _after_round(self) -> None:
+        """Checks the books. Under a gap, or a class of a reader's, they may be wrong, and that is a finding;
+        else it fails the play at its end.
         """
+        self._endings.after_round()
         if not self._may_be_wrong:
             return
         try:
             self._stage.scheduler.check_integrity()
-        except AssertionError as error:
-            for finding in self._auditor.books(sentence_of(error)):
+        except IntegrityError as error:
+            for finding in self._auditor.books(error):
                 self._report(finding)
 
     def _report(self, finding: Finding) -> None:
@@ -295,7 +299,7 @@ class Player:
                 raise self._error
             if self._feed is not None and self._feed.error is not None:
                 raise self._feed.error
-            if driver.done():
+            if driver.done() and not self._stage.scheduler_over:
                 self._scheduler_failed(driver)
                 return
             if self._stage.tracer.count > before or not self._stage.quiet:
@@ -329,7 +333,7 @@ class Player:
             loop.default_exception_handler(context)
 
     def _audit(self) -> None:
-        held = self._stage.held()
+        held = self._endings.left()
         for uid in list(self._auditor.lives):
             for finding in self._auditor.audit(uid, held):
                 self._report(finding)

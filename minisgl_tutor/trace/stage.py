@@ -25,6 +25,7 @@ from ..recording import ForkLine
 from ..server.api_server import Stamp, create_app
 from ..server.build import build_frontend, build_scheduler, build_tokenize_worker
 from ..server.config import ServerArgs
+from ..server.openai.bulk import BulkBodies, look_here
 from ..tokenizer.load import Tokenizer
 from .clock import VirtualTimeLoop
 from .steps import Held, Step, code_location
@@ -97,8 +98,8 @@ class TracedEngine:
 class Stage:
     """Wires the components.
 
-    ``arrival`` tells when a message reaches the scheduler, and its rank among
-    those of that time, or null for the usual time of a link. ``on_step`` is told
+    ``arrival`` tells when a message reaches the scheduler or the front end, and its rank
+    among those of that time, or null for the usual time of a link. ``on_step`` is told
     of each step, ``after_round`` when the scheduler has gone through a round.
     ``classes`` take the place of the components that they derive from. ``fate`` is
     asked once for each message that leaves: what a fork of the run does to it.
@@ -131,6 +132,7 @@ class Stage:
         self._held_back: list[tuple[MemoryChannel, bytes, Step, Message]] | None = None
         self._landed: list[tuple[int, MemoryChannel, bytes, Step]] = []  # at the scheduler's door, by rank
         self._work = asyncio.Event()
+        self.scheduler_over = False
 
         names = [f"tokenizer-{i}" for i in range(args.num_tokenizer)]
         self._front_inbox = MemoryChannel(f">{FRONT}", self.tracer, on_arrival=self._front_arrival)
@@ -164,7 +166,10 @@ class Stage:
             MemoryAsyncPull(self._front_inbox),
             classes,
         )
-        self.app: FastAPI = create_app(self.frontend, served_model, stamp)
+        bulk = BulkBodies(args.limits.max_prompt_chars, look_here)
+        self.app: FastAPI = create_app(
+            self.frontend, served_model, stamp, limits=args.limits, examine=bulk.examine
+        )
 
         self._components: dict[str, Component] = {
             FRONT: self.frontend,
@@ -202,7 +207,7 @@ class Stage:
         """No message is on its way and the scheduler has nothing to do."""
         now = self.loop.now_us()
         under_way = self._overtaken or any(due > now for due in self._due.values())
-        return not self.scheduler.busy and not under_way
+        return (self.scheduler_over or not self.scheduler.busy) and not under_way
 
     # -- links
 
@@ -231,7 +236,7 @@ class Stage:
             self.loop.call_later(OVERTAKEN_US / 1e6, self._deliver_overtaken, link, step)
             return
         usual = (max(now + LINK_US, self._due.get(link, 0)), 0)
-        due, rank = (self._arrival(msg) if step.target == "scheduler" else None) or usual
+        due, rank = (self._arrival(msg) if step.target in ("scheduler", FRONT) else None) or usual
         due = max(due, now) + (fate.us if fate is not None else 0)
         self._due[link] = max(due, self._due.get(link, 0))
         self.loop.call_at(due / 1e6, self._deliver, rank, channel, frame, step)
@@ -266,8 +271,10 @@ class Stage:
             self.tracer.settle()
 
     async def drive_scheduler(self) -> None:
-        """Rounds for ever: at once when something comes for an idle scheduler, else by the engine's steps."""
-        while True:
+        """Rounds until ``scheduler_over``: at once when something comes for an idle scheduler, else by the
+        engine's steps.
+        """
+        while not self.scheduler_over:
             if not self.scheduler.busy and not self._landed:
                 self._work.clear()
                 await self._work.wait()

@@ -86,16 +86,12 @@ def code_location(depth: int = 3) -> list[Location]:
     frame: FrameType | None = sys._getframe(1)
     while frame is not None and len(found) < depth:
         file = frame.f_code.co_filename
-        if _is_shown(frame, file):
+        if _is_own(file) or "__reader_file__" in frame.f_globals:
             found.append(Location(_short(file), frame.f_lineno, frame.f_code.co_qualname))
         elif found and not _is_in_package(file):
             break  # out of the package again: what called it is not part of the system
         frame = frame.f_back
     return found
-
-
-def _is_shown(frame: FrameType, file: str) -> bool:
-    return _is_own(file) if _is_in_package(file) else "__reader_file__" in frame.f_globals
 
 
 @cache
@@ -106,7 +102,7 @@ def _is_in_package(file: str) -> bool:
 @cache
 def _is_own(file: str) -> bool:
     """Whether it is a part of the system, and none of what carries or shows it."""
-    return not file.startswith(_HIDDEN)
+    return _is_in_package(file) and not file.startswith(_HIDDEN)
 
 
 @cache

@@ -8,7 +8,7 @@ import pytest
 
 from minisgl_tutor.engine.hashing import HashingEngine
 from minisgl_tutor.message import ErrorReply
-from minisgl_tutor.scheduler.prefix import IntegrityError
+from minisgl_tutor.scheduler.problems import IntegrityError
 from minisgl_tutor.scheduler.radix import RadixCache
 
 both_loops = pytest.mark.parametrize("overlap", [False, True], ids=["normal", "overlap"])

@@ -17,9 +17,9 @@ import pytest
 
 from minisgl_tutor.gaps import with_gaps
 from minisgl_tutor.gaps.early_length import EarlyLength
-from minisgl_tutor.scheduler.prefix import IntegrityError
+from minisgl_tutor.scheduler.problems import IntegrityError
 from minisgl_tutor.scheduler.scheduler import Scheduler
-from minisgl_tutor.trace.books import known_problem
+from minisgl_tutor.trace.books import known_gap
 
 FUZZ = Path(__file__).parents[2] / "scripts" / "fuzz_scheduler.py"
 FOUND_BY_BOOKS = {
@@ -58,7 +58,7 @@ def fuzz() -> Iterator[ModuleType]:
 def test_the_books_name_the_gap(fuzz: ModuleType, name: str) -> None:
     with pytest.raises(IntegrityError) as found:
         fuzz.Fuzz(FOUND_BY_BOOKS[name], with_gaps(Scheduler, [name])).play()
-    assert known_problem(str(found.value)) == name
+    assert known_gap(found.value) == name
 
 
 @pytest.mark.parametrize("name", FOUND_BY_TOKENS)

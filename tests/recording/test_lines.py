@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from minisgl_tutor.recording import (
     VERSION,
     ArriveLine,
+    CutLine,
     DisconnectLine,
     Header,
     HopLine,
@@ -20,6 +21,7 @@ from minisgl_tutor.recording import (
     RecordingError,
     RequestLine,
     StepLine,
+    StopLine,
     SubmitLine,
     TokensLine,
     encode_line,
@@ -110,6 +112,18 @@ def test_a_torn_last_line_is_left_out(tmp_path):
         ([encode_line(HEADER), encode_line(ArriveLine(2**62, [], []))], "line 2"),
         ([encode_line(HEADER), encode_line(DisconnectLine(1, 0, -1))], "line 2.*chunks"),
         ([encode_line(HEADER), encode_line(StepLine(1, 0, "decode", [1, 2], [5]))], "2 rows, but 1 lengths"),
+        (
+            [
+                encode_line(HEADER),
+                encode_line(CutLine(1, 3, 0, 0, 504, "c", "m")),
+                encode_line(StopLine(2, [2, 3], [1, 1], "m")),
+            ],
+            "line 3: uid 3 is ended 2 times",
+        ),
+        (
+            [encode_line(HEADER), encode_line(StopLine(2, [2, 3], [1], "m"))],
+            "2 requests are ended, with 1 numbers of replies",
+        ),
         ([encode_line(HEADER), encode_line(StepLine(1, 0, "decode", [1], [-5]))], "line 2"),
         ([encode_line(HEADER), encode_line(TokensLine(1, 0, [257]))], "outside of the vocabulary"),
         ([encode_line(HEADER), encode_line(TokensLine(1, 0, [-2]))], "outside of the vocabulary"),

@@ -10,16 +10,34 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from minisgl_tutor.recording.lines import VERSION, ArriveLine, Header, RecordingError, RequestLine, StallLine
-from minisgl_tutor.recording.recorder import RecordFile, RecordingApp, RecordTarget
+from minisgl_tutor.message import ErrorReply
+from minisgl_tutor.recording.endings import EndingLog
+from minisgl_tutor.recording.lines import (
+    VERSION,
+    ArriveLine,
+    CutLine,
+    Header,
+    Line,
+    RecordingError,
+    RefuseLine,
+    RequestLine,
+    StallLine,
+    StopLine,
+    SubmitLine,
+)
+from minisgl_tutor.recording.recorder import RecordFile, RecordingApp, RecordTarget, Stamp
 from minisgl_tutor.trace.asgi import AsgiClient
 from minisgl_tutor.trace.clock import run
 
 
-async def reader(scope, receive, send) -> None:
-    await receive()
+async def answers(scope, receive, send) -> None:
     await send({"type": "http.response.start", "status": 200, "headers": []})
     await send({"type": "http.response.body", "body": b""})
+
+
+async def reader(scope, receive, send) -> None:
+    await receive()
+    await answers(scope, receive, send)
 
 
 @pytest.mark.parametrize(
@@ -41,8 +59,50 @@ def test_a_request_as_it_was_on_the_wire(
         file.close()
 
     run(main)
-    line = msgspec.json.decode((tmp_path / "run").read_bytes(), type=RequestLine)
+    line, refused = lines_of(tmp_path / "run")
+    assert isinstance(line, RequestLine) and isinstance(refused, RefuseLine)
     assert (line.path, line.content_type, line.body) == (path.partition("?")[0], kind, recorded)
+
+
+def lines_of(path: Path) -> list[Line]:
+    return [msgspec.json.decode(line, type=Line) for line in path.read_bytes().splitlines()]
+
+
+@pytest.mark.parametrize("submits", [True, False])
+def test_a_request_is_answered_as_a_uid_or_is_refused(tmp_path: Path, submits: bool) -> None:
+    async def app(scope, receive, send) -> None:
+        await receive()
+        if submits:
+            stamp(7)
+        await answers(scope, receive, send)
+
+    async def main() -> None:
+        nonlocal stamp
+        file = RecordFile(RecordTarget.create(tmp_path / "run"))
+        recorded = RecordingApp(app, file)
+        stamp = recorded.stamp(lambda uid: (f"stamp{uid}", 1))
+        await AsgiClient(recorded).request("POST", "/", body=b"{}").wait()
+        file.close()
+
+    stamp: Stamp = never_stamped
+    run(main)
+    kinds = [type(line) for line in lines_of(tmp_path / "run")]
+    assert kinds == [RequestLine, SubmitLine if submits else RefuseLine]
+
+
+def never_stamped(uid: int) -> tuple[str, int]:
+    raise AssertionError(f"uid {uid} has no stamp yet")
+
+
+def test_what_the_server_ends_is_written_with_what_had_come(tmp_path: Path) -> None:
+    file = RecordFile(RecordTarget.create(tmp_path / "run"))
+    log = EndingLog(file, {3: 12, 4: 0, 5: 7}.__getitem__)
+    log.ended(ErrorReply(3, "too long", 504, "request_timeout"), {3: 2})
+    log.ended(ErrorReply(-1, "the server is stopping", 503, "server_failing"), {4: 0, 5: 1})
+    file.close()
+    cut, stop = lines_of(tmp_path / "run")
+    assert cut == CutLine(cut.t, 3, 12, 2, 504, "request_timeout", "too long")
+    assert stop == StopLine(stop.t, [4, 5], [0, 7], "the server is stopping")
 
 
 def test_a_full_disk_ends_the_recording_and_not_the_server(caplog: pytest.LogCaptureFixture) -> None:

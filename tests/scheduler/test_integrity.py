@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from minisgl_tutor.scheduler.prefix import IntegrityError
+from minisgl_tutor.scheduler.problems import IntegrityError
 from minisgl_tutor.scheduler.scheduler import Scheduler
 
 

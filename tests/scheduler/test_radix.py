@@ -4,7 +4,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from minisgl_tutor.scheduler.prefix import IntegrityError
+from minisgl_tutor.scheduler.problems import IntegrityError
 from minisgl_tutor.scheduler.radix import RadixCache
 
 Ids = Callable[[list[int]], np.ndarray]

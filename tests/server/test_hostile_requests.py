@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import json
+from typing import Any
 
 import pytest
 
+from minisgl_tutor.message import SamplingParams
 from minisgl_tutor.server.api_server import create_app
 from minisgl_tutor.server.config import Limits
+from minisgl_tutor.server.frontend import FrontendManager
 from minisgl_tutor.trace.asgi import AsgiClient
 from minisgl_tutor.trace.clock import run
 
@@ -210,6 +213,24 @@ def test_health_counts_the_requests_that_are_kept(rig) -> None:
         health = client.request("GET", "/health")
         await asyncio.sleep(1)
         assert json.loads(health.body) == {"status": "ok", "requests": 1}
+
+    run(main)
+
+
+def test_a_fault_of_the_server_itself_has_the_envelope_too(rig) -> None:
+    class Broken(FrontendManager):
+        async def submit(self, text: Any, sampling_params: SamplingParams) -> int:
+            raise RuntimeError("no number is left")
+
+    async def main() -> None:
+        client = AsgiClient(create_app(rig(Broken).state, "m"))
+        kind = {"content-type": "application/json"}
+        exchange = client.request("POST", "/v1/chat/completions", headers=kind, body=f"{{{CHAT}}}".encode())
+        await asyncio.sleep(1)
+        assert exchange.status == 500 and "no number is left" in exchange.app_traceback
+        error = json.loads(exchange.body)["error"]
+        assert (error["type"], error["code"]) == ("server_error", "internal_error")
+        assert "no number" not in error["message"], "that is for the log"
 
     run(main)
 

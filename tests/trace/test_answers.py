@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import pytest
 
 from minisgl_tutor.gaps import GAPS, claims_of
+from minisgl_tutor.scheduler.problems import IntegrityError, Place
 from minisgl_tutor.scheduler.scheduler import Scheduler
 from minisgl_tutor.trace.auditor import Auditor
-from minisgl_tutor.trace.books import SIGNS, known_problem, thing_of, uid_of
+from minisgl_tutor.trace.books import SIGNS, known_gap
 from minisgl_tutor.trace.play import play
 
 TEXTS = [
@@ -64,18 +67,26 @@ def test_a_scheduler_of_a_reader_that_fails_is_found_and_ends_the_play(script, b
     assert "the scheduler fails (KeyError: 0)" in str(played.findings[0].note)
 
 
+FREE = Place("free")
+
+
+def twice(kind: Literal["slot-twice", "page-twice"], one: Place, other: Place) -> IntegrityError:
+    return IntegrityError(kind, places=(one, other), number=3, one=one.sentence, other=other.sentence)
+
+
 def test_what_the_books_say_is_said_once_for_each_thing() -> None:
     auditor = Auditor(backlog_limit=4)
-    (slot,) = auditor.books("slot 3 is free and free at once")
+    (slot,) = auditor.books(twice("slot-twice", FREE, FREE))
     assert (slot.gap, slot.uid) == ("double-free", -1)
-    assert auditor.books("slot 3 is used by request 1 and used by request 2 at once") == []
-    (page,) = auditor.books("page 0 is free and used by request 5 at once")
+    assert "slot 3 is free and free at once" in str(slot.note)
+    assert auditor.books(twice("slot-twice", Place("used", 1), Place("used", 2))) == []
+    (page,) = auditor.books(twice("page-twice", FREE, Place("used", 5)))
     assert (page.gap, page.uid, page.claims) == ("dangling-page", 5, claims_of("dangling-page"))
-    (unknown,) = auditor.books("cache node of pages [1] counts 2 locks wrongly")
+    (unknown,) = auditor.books(IntegrityError("locks-miscounted", pages=[1], locks=2))
     assert (unknown.gap, unknown.claims) == ("", ())
 
 
 def test_the_signs_are_of_gaps_that_the_books_show() -> None:
-    assert {gap for _, gap in SIGNS} == {gap.name for gap in GAPS if gap.shown_by == "books"}
-    assert known_problem("3 pages are reserved, counted as 2") == ""
-    assert (thing_of("pages [1] are lost"), uid_of("requests [4, 2] arrived")) == ("page", 4)
+    assert set(SIGNS.values()) == {gap.name for gap in GAPS if gap.shown_by == "books"}
+    assert known_gap(IntegrityError("reserved-miscounted", reserved=3, noted=2)) == ""
+    assert IntegrityError("out-of-order", 4, uids=[4, 2]).uid == 4

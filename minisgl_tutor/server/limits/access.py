@@ -18,10 +18,10 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from ..openai.refusal import refusal
 
 OPEN_PATHS = frozenset({"/health"})
-"""What is answered without the key: whoever watches over the server need not know it."""
+"""What is answered without the key, so that a health check need not know it."""
 
 POLLED_PATHS = frozenset({"/health", "/metrics", "/debug/held"})
-"""What is asked again and again by whoever watches: that all was well is no news."""
+"""What monitoring asks again and again: a success there is not worth a line."""
 
 REQUEST_ID = "x-request-id"
 USABLE_ID = re.compile(r"[A-Za-z0-9._:/+=@-]{1,128}")
@@ -53,7 +53,7 @@ class ApiKey:
 class RequestLog:
     """Gives each request an id, or keeps that of its client, and writes a line once it is over.
 
-    Those that found all well at ``POLLED_PATHS`` are told at the level debug only. ``clock`` counts seconds.
+    Successful requests to ``POLLED_PATHS`` are logged at debug level only. ``clock`` counts seconds.
     """
 
     def __init__(self, app: ASGIApp, clock: Callable[[], float]) -> None:

@@ -13,7 +13,7 @@ from ..openai.refusal import refusal
 RETRY_AFTER_S = 1
 
 AT_ONCE = 64
-"""To read a request takes a good half of a millisecond, and nothing else moves meanwhile."""
+"""Parsing a request takes over half a millisecond, in which nothing else runs."""
 
 
 class Admission:

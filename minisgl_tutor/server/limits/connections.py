@@ -1,8 +1,8 @@
-"""Connections that nothing moves on: those without a request, and those whose client reads no more.
+"""Ends connections that stand still: those without a request, and those whose client has stopped reading.
 
-uvicorn ends a connection that was idle after an answer; one that never sent a
-whole request, and one that never takes what was sent to it, it keeps for ever.
-Looked at now and then, as a time limit for each chunk would cost every token.
+uvicorn ends a connection that was idle after an answer, but keeps for ever one that
+never sent a whole request, and one that never takes what was sent to it. They are
+checked now and then, as a time limit for each chunk would cost every token.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterable
 from typing import Any
-from weakref import WeakKeyDictionary
+from weakref import WeakKeyDictionary, ref
 
 logger = logging.getLogger(__name__)
 
@@ -45,9 +45,10 @@ class ConnectionWatch:
                 connection.transport.close()
 
 
-def _idle_since(connection: Any) -> str | None:
-    """Names the time without a request that the connection is in, or None if it is in a request."""
+def _idle_since(connection: Any) -> object:
+    """What the connection has been idle since, its last request or its beginning; None if it is not idle."""
     cycle = connection.cycle
     if cycle is None:
-        return "before its first request"
-    return f"after request {id(cycle)}" if cycle.response_complete else None
+        return "its beginning"
+    # Not by its id, which a later request may have as well; and not itself, as it keeps its connection.
+    return ref(cycle) if cycle.response_complete else None

@@ -1,16 +1,15 @@
-"""The HTTP protocol under the app: uvicorn's, without what a client can do to it that is not its right.
+"""The HTTP protocol below the app: uvicorn's, hardened against what clients do.
 
-A client may send further requests before its first answer is complete. uvicorn tells the last of
-them alone that the client left; here all of them hear of it. Java's clients offer to go on in
-another protocol; uvicorn's parser drops the body of such a request, here the offer is passed over,
-as HTTP has it. Headers without an end are not kept for ever, and what is no HTTP gets the envelope
-that all errors have.
+A client may send further requests before its first answer is complete. uvicorn tells only the last
+of them that the client left; here all of them hear of it. Some clients, such as Java's, offer to
+switch to another protocol; uvicorn drops the body of such a request, while here the offer is
+ignored, as HTTP allows. Headers that never end are refused instead of being kept, and what is not
+HTTP gets the same envelope as every other error.
 """
 
 from __future__ import annotations
 
 import asyncio
-import re
 from http import HTTPStatus
 from typing import Any
 
@@ -25,9 +24,8 @@ MOST_AHEAD = 16
 MOST_HEAD_BYTES = 64 << 10
 """What a request may have besides its body, give or take what is read at once."""
 
-UPGRADE = re.compile(rb"\nupgrade[ \t]*:", re.IGNORECASE)
-
 try:
+    from httptools import HttpParserError, HttpParserUpgrade
     from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 except ImportError:  # without httptools uvicorn has h11, which bounds headers and reads one request at a time
     HTTP_PROTOCOL: type[asyncio.Protocol] = AutoHTTPProtocol
@@ -43,18 +41,33 @@ else:
             self._past_head = False
 
         def data_received(self, data: bytes) -> None:
-            if self.cycle is None or not self.cycle.more_body:
-                head, blank, rest = data.partition(b"\r\n\r\n")
-                data = UPGRADE.sub(b"\nx-upgrade:", head) + blank + rest
+            self._unset_keepalive_if_required()
             self._past_head = False
-            super().data_received(data)
-            self._head_bytes = 0 if self._past_head else self._head_bytes + len(data)
+            size = len(data)
+            try:
+                while data:
+                    data = self._parse(data)
+            except HttpParserError:
+                self._refuse(refusal(400, "what came is no HTTP request", "invalid_http"))
+                return
+            self._head_bytes = 0 if self._past_head else self._head_bytes + size
             if self._head_bytes > MOST_HEAD_BYTES and not self.transport.is_closing():
                 message = f"the headers are larger than {MOST_HEAD_BYTES:,} bytes"
                 self._refuse(refusal(431, message, "headers_too_large"))
 
-        def send_400_response(self, msg: str) -> None:
-            self._refuse(refusal(400, "what came is no HTTP request", "invalid_http"))
+        def _parse(self, data: bytes) -> bytes:
+            """What remains to be parsed: after an offer to switch protocols, the request without it."""
+            try:
+                self.parser.feed_data(data)
+            except HttpParserUpgrade as offer:
+                if self.parser.get_method() == b"CONNECT":
+                    self._refuse(refusal(405, "CONNECT is for proxies", "method_not_allowed"))
+                    return b""
+                version = self.parser.get_http_version().encode()
+                head = [b"%b %b HTTP/%b" % (self.parser.get_method(), self.url, version)]
+                head += [name + b": " + value for name, value in self.headers if name != b"upgrade"]
+                return b"\r\n".join([*head, b"", data[offer.args[0] :]])
+            return b""
 
         def _refuse(self, answer: Response) -> None:
             """Ends the connection, with an answer unless that would get into one that has begun."""
@@ -67,6 +80,8 @@ else:
             self.transport.close()
 
         def on_headers_complete(self) -> None:
+            if self.parser.should_upgrade():
+                return  # the same request comes again, without its offer
             super().on_headers_complete()
             self._requests = [each for each in self._requests if not each.response_complete]
             self._requests.append(self.cycle)
@@ -79,7 +94,8 @@ else:
 
         def on_message_complete(self) -> None:
             self._past_head = True
-            super().on_message_complete()
+            if not self.parser.should_upgrade():
+                super().on_message_complete()
 
         def connection_lost(self, exc: Exception | None) -> None:
             super().connection_lost(exc)

@@ -1,4 +1,4 @@
-"""What a client is told when its request comes to no answer. Always in the envelope, never as a traceback."""
+"""What a client is told when its request cannot be answered: always in the envelope, never a traceback."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ def add_error_handlers(app: FastAPI) -> None:
     app.add_exception_handler(RequestValidationError, _on_invalid_body)
     app.add_exception_handler(HTTPException, _on_http_error)
     app.add_exception_handler(ClientDisconnected, _on_disconnected)
+    app.add_exception_handler(Exception, _on_failure)
 
 
 async def _on_request_failed(request: Request, failure: Exception) -> Response:
@@ -54,3 +55,9 @@ async def _on_http_error(request: Request, failure: Exception) -> Response:
 
 async def _on_disconnected(request: Request, failure: Exception) -> Response:
     return Response(status_code=499)  # nobody reads it; the number is nginx's for a client that left
+
+
+async def _on_failure(request: Request, failure: Exception) -> Response:
+    """A fault of the server's own. The server that runs the app logs its traceback."""
+    message = "the server failed at this request, through no fault of yours; its log says why"
+    return error_response(refused(message, None, "internal_error", 500))

@@ -81,6 +81,11 @@ class Ledger:
         whole = [uid for uid, life in lives if now - life.begun >= whole_s]
         return first, [uid for uid in whole if uid not in first]
 
+    def replies(self, uid: int) -> int:
+        """How many have come for a request that is under way; 0 for any other."""
+        life = self.running.get(uid)
+        return 0 if life is None else life.tokens
+
     def _reply(self, reply: UserReply, now: float) -> None:
         life = self.running.get(reply.uid)
         if life is None:

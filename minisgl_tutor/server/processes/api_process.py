@@ -28,10 +28,12 @@ from starlette.types import ASGIApp
 from ...language import ENGLISH, Sentence, Tongue
 from ...links import Observers
 from ...links.zmq_queue import ZmqAsyncPullQueue, ZmqAsyncPushQueue
+from ...recording.endings import EndingLog
 from ...recording.recorder import RecordFile, RecordingApp, RecordTarget, message_log
 from ..api_server import create_app, fresh_stamp
 from ..build import build_frontend
 from ..config import API_KEY_VARIABLE, Limits, ServerArgs
+from ..ended import tell_nobody
 from ..frontend import FrontendManager
 from ..limits.http_protocol import HTTP_PROTOCOL
 from ..openai.bulk import BulkBodies
@@ -97,6 +99,7 @@ def run_api_server(
             server_args,
             [ZmqAsyncPushQueue(address, "tokenizer", outgoing) for address in addresses.tokenizers],
             ZmqAsyncPullQueue(addresses.frontend, "frontend", incoming),
+            on_end=tell_nobody if record is None else EndingLog(RecordFile(record), ledger.replies).ended,
         )
         interrupt = _wait_ready(children, signals, say)
         if interrupt is not None:

@@ -11,6 +11,7 @@ import os
 import secrets
 import socket
 import sys
+import time
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -202,4 +203,8 @@ def recorded_header(args: ServerArgs, info: EngineInfo, eos_token_ids: frozenset
         gaps=list(args.gaps),
         admission=args.scheduler.admission,
         redacted=True if args.redact else UNSET,
+        backlog_bytes=args.backlog_bytes,
+        max_prompt_chars=args.limits.max_prompt_chars,
+        max_body_bytes=args.limits.max_body_bytes,
+        utc_offset=time.localtime().tm_gmtoff,
     )

@@ -26,9 +26,9 @@ logger = logging.getLogger(__name__)
 class Children:
     """The workers of one server, in the order of their creation, and a directory that they share.
 
-    Leaving the context ends the workers and removes the directory. Should this
-    process be killed, each worker does both. So the directory is made only once
-    there is a worker. ``tell`` says what their signs of life tell of single requests.
+    Leaving the context ends the workers and removes the directory. If this process
+    is killed, each worker does both, which is why the directory is made only once
+    there is a worker. ``tell`` chooses what heartbeats tell of single requests.
     """
 
     def __init__(self, log_level: str, tell: Tell = in_sums) -> None:
@@ -39,7 +39,7 @@ class Children:
         self._reports: dict[Connection, Worker] = {}
         self._awaited: set[Worker] = set()
         self.beats: dict[str, Connection] = {}
-        """Where each worker's signs of life come in."""
+        """Where each worker's heartbeats come in."""
 
     @property
     def names(self) -> list[str]:
@@ -56,7 +56,7 @@ class Children:
         self._awaited.add(self._start(name, Reporter, target, *args))
 
     def start_silent(self, name: str, target: Callable[..., None], *args: Any) -> None:
-        """The same for a worker that another one waits for: of the two reports it makes the bad one only."""
+        """The same for a worker whose readiness another one waits for: it reports only a failure."""
         self._start(name, SilentReporter, target, *args)
 
     def _start(self, name: str, report_by: type[Reporter], target: Callable[..., None], *args: Any) -> Worker:
@@ -96,12 +96,8 @@ class Children:
         while not self._awaited.isdisjoint(waiting.values()):
             watched = [] if signals is None else [signals.fileno()]
             found = connection.wait([*waiting, *self.sentinels, *watched])
-            for number in signals.take() if signals else []:
-                return number
-            for pipe in found:
-                if isinstance(pipe, Connection) and pipe in waiting:
-                    _read_report(pipe, waiting[pipe])
-                    on_ready(waiting.pop(pipe).name)
+            if signals is not None and (came := signals.take()):
+                return came[0]
             for sentinel, worker in self.sentinels.items():
                 if sentinel in found and worker not in waiting.values():
                     raise StartError(
@@ -111,6 +107,11 @@ class Children:
                             how=how_it_ended(worker),
                         )
                     )
+            # After the deaths: a worker that had only one thing to do may be ready and gone by now.
+            for pipe in found:
+                if isinstance(pipe, Connection) and pipe in waiting:
+                    _read_report(pipe, waiting[pipe])
+                    on_ready(waiting.pop(pipe).name)
         return None
 
     def wait_end(self, signals: StopSignals) -> str | None:
