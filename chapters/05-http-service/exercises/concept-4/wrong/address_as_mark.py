@@ -1,4 +1,4 @@
-"""The mark is the address of an object, which another object has when this one is gone.
+"""The mark is the address of an object, which another object has some time after this one is gone.
 
 Fails: one-by-one: same-mark
 """
@@ -14,6 +14,7 @@ class Front:
     def __init__(self, send: Callable[[Any, str, int], None]) -> None:
         self.send = send
         self.queues: dict[Any, asyncio.Queue[tuple[str, bool]]] = {}
+        self.last: asyncio.Queue[tuple[str, bool]] | None = None
 
     async def ask(self, text: str, max_tokens: int) -> AsyncIterator[str]:
         mine: asyncio.Queue[tuple[str, bool]] = asyncio.Queue()
@@ -24,7 +25,7 @@ class Front:
         while not finished:
             piece, finished = await mine.get()
             yield piece
-        del self.queues[mark]
+        self.last = self.queues.pop(mark)
 
     def on_reply(self, mark: Any, piece: str, finished: bool) -> None:
         self.queues[mark].put_nowait((piece, finished))
