@@ -70,7 +70,8 @@ def test_the_first_command_ends_with_the_trace_and_the_second_with_the_tests(pro
 
 def test_both_languages_give_the_same_commands() -> None:
     english, chinese = (path.read_text(encoding="utf-8") for path in (README, README_ZH))
-    assert COMMAND.findall(english) == COMMAND.findall(chinese)
+    in_english = [command.removesuffix(" --lang zh") for command in COMMAND.findall(chinese)]
+    assert COMMAND.findall(english) == in_english
     assert IN_A_TABLE.findall(english) == IN_A_TABLE.findall(chinese)
 
 

@@ -26,10 +26,12 @@ def _methods(cls: type, base: type) -> Iterator[FunctionType]:
 
 
 def _does_more(code: CodeType, classes: set[str]) -> bool:
-    """It uses another name than its own, computes or decides something, or has a function within."""
+    """It does not merely call its namesake in another class: it uses further names, computes or decides
+    something, or has a function within.
+    """
+    names, others = {*code.co_names}, {"super", *classes}
     return (
-        code.co_name not in code.co_names
-        or not {*code.co_names} <= {"super", code.co_name, *classes}
+        not (code.co_name in names and names & others and names <= {code.co_name, *others})
         or any(each.opname.startswith(WORK) for each in dis.get_instructions(code))
         or any(isinstance(each, CodeType) for each in code.co_consts)
     )

@@ -114,6 +114,7 @@ class Workspace:
             text = REMARK.sub("", (exercise.path / name).read_text("utf-8"))
             for other, its_ending in TEXTS.items():
                 text = text.replace(f"({other})", f"({exercise.name}{its_ending})")
+                text = re.sub(rf"\(\.\./([\w.-]+)/{re.escape(other)}\)", rf"(\1{its_ending})", text)
             _write_new(self.root / f"{exercise.name}{ending}", text.encode())
 
     def starter(self, exercise: Exercise) -> bytes:

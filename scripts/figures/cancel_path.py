@@ -70,9 +70,9 @@ WORDS: dict[Language, Words] = {
         title="取消走过的路",
         description="客户端断开连接。AbortMsg 到 tokenizer，AbortBackendMsg 到调度器，"
         "调度器在 {here:.2f} 毫秒后撤下请求。"
-        "已经开始的一步跑完，随后带着 abort 原因的结束消息经 detokenizer 回到 API 服务器，在那里被丢弃。"
+        "已经开始的一步跑完，随后带着 abort 原因的结束消息经 detokenizer 回到 API server，在那里被丢弃。"
         "按参考实现，取消晚 0.1 秒才发出，调度器要到 {reference:.0f} 毫秒后才撤下请求。",
-        lanes=("客户端", "API 服务器", "detokenizer", "tokenizer", "调度器", "引擎"),
+        lanes=("客户端", "API server", "detokenizer", "tokenizer", "调度器", "引擎"),
         step="算一步",
         closes="断开",
         taken="{when} 时取走",

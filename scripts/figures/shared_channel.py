@@ -66,7 +66,7 @@ WORDS: dict[Language, Words] = {
         "listen 按 uid 把回复追加到各自的列表，再置位这个 uid 的事件；"
         "事件唤醒 wait_for_ack，它取走列表，写给自己的客户端。",
         link="所有回复共用一条链路，按到达先后排列",
-        server="API 服务器：一个进程，一个线程",
+        server="API server：一个进程，一个线程",
         receiver="唯一的接收者",
         append="追加",
         sets="置位",

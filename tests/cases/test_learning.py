@@ -77,7 +77,8 @@ def test_case_g1_what_is_asked_for_must_be_in_the_file(key: str, tmp_path: Path)
     """The server's own class is right: whoever deletes the starter's methods would inherit the answer."""
     verdict = judged(resolve(key), INHERIT, tmp_path)
     assert verdict.exit is Exit.NOT_YET
-    assert any(" has no " in line and " of its own" in line for line in verdict.lines)
+    said = "no method of Mine does more than call the server's own" if key == "5.7" else " of its own"
+    assert any(said in line for line in verdict.lines)
 
 
 @pytest.mark.parametrize(

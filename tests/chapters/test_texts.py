@@ -18,6 +18,7 @@ from typer.main import get_command
 
 from minisgl_tutor.cli.caller import without_language
 from minisgl_tutor.cli.main import app
+from minisgl_tutor.exercises.catalogue import Exercise, exercises
 from minisgl_tutor.exercises.catalogue import resolve as resolve_exercise
 from minisgl_tutor.gaps import resolve as resolve_gaps
 from minisgl_tutor.resources import chapters_dir
@@ -175,3 +176,12 @@ def test_examples_print_what_stands_below_them(text: Path, capsys: pytest.Captur
         if not program.startswith("# minisgl_tutor/"):
             exec(compile(program, text.name, "exec"), {})
             assert capsys.readouterr().out == output
+
+
+@pytest.mark.parametrize("exercise", exercises(), ids=lambda exercise: exercise.key)
+def test_an_exercise_has_one_title(exercise: Exercise) -> None:
+    """In the lists of the tool and above its text, but for the first letter."""
+    for language, name in (("en", "README.md"), ("zh", "README.zh.md")):
+        heading = (exercise.path / name).read_text("utf-8").partition("\n")[0]
+        title = str(exercise.sentences[language]["title"])
+        assert re.split(r"[:：] ?", heading, maxsplit=1)[1].lower() == title.lower()

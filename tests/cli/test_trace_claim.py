@@ -38,7 +38,7 @@ def test_it_begins_at_the_step_that_shows_it(
         (["--claim", "C9.1"], "there is no claim 'C9.1'"),
         (["--claim", "C5.54"], "no scene shows it; tests/server/test_frontend.py::"),
         (["--claim", "C5.72"], "no scene shows it; exercise exercise-3 does"),
-        (["--claim", "K5.72"], "there is nothing to play: They stand in the text."),
+        (["--claim", "K5.72"], "there is nothing to play: Boxes with folded answers stand in "),
         (["--claim", "C5.16", "--chapter", "5"], "give it alone"),
         (["--claim", "C5.16", "--fixed"], "give it alone"),
         (["--claim", "C5.16", "--gap", "late-abort"], "give it alone"),

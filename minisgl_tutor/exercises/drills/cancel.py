@@ -6,6 +6,8 @@ import random
 from collections.abc import Iterator
 from types import ModuleType
 
+import msgspec
+
 from ...scheduler.scheduler import Scheduler
 from ...server.frontend import FrontendManager
 from ...tokenizer.server import TokenizeWorker
@@ -23,7 +25,16 @@ SOON_US = 3 * STEP_US
 class CancelDrill(SceneDrill):
     """Clients of a server whose front end, tokenizer worker and scheduler are the reader's."""
 
-    checks = ("stays", "running", "waiting", "not-streaming", "neighbours", "slots", "at-random")
+    checks = (
+        "stays",
+        "running",
+        "waiting",
+        "half-computed",
+        "not-streaming",
+        "neighbours",
+        "slots",
+        "at-random",
+    )
     faults = (
         FAILS,
         UNANSWERED,
@@ -51,6 +62,12 @@ class CancelDrill(SceneDrill):
         others = tuple(Client(self.maker.answer(12)) for _ in range(8))
         late = Client(answer, leaves_ms=250, start=2)
         yield Case("waiting", Scene((*others, late)))  # all slots are taken
+        long = Client(answer, prompt=self.maker.prompt(64), leaves_ms=250)
+        yield Case("half-computed", Scene((long, Client(answer)), prefill_budget=8))
+        # What is kept of them shows once it is all that there is.
+        one_by_one = [msgspec.structs.replace(long, start=4 * each) for each in range(9)]
+        last = Client(answer, start=40)
+        yield Case("half-computed", Scene((*one_by_one, last), prefill_budget=8))
         yield Case("not-streaming", Scene((Client(answer, stream=False, leaves_ms=350),)))
         yield Case("neighbours", Scene((Client(answer), Client(answer, leaves_ms=350))))
         yield Case("neighbours", Scene((Client(answer, leaves_ms=150), Client(answer, start=4)), 2))

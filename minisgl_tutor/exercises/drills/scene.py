@@ -76,6 +76,7 @@ class Scene(msgspec.Struct, frozen=True):
     overlap: bool = True
     backlog_limit: int = 4096
     max_seq_len: int = 256
+    prefill_budget: int = 2048
 
 
 class SceneMaker:
@@ -114,7 +115,7 @@ class SceneMaker:
             num_slots=8,
             max_seq_len=scene.max_seq_len,
             vocab_size=self.tokenizer.vocab_size,
-            prefill_budget=2048,
+            prefill_budget=scene.prefill_budget,
             cache="radix",
             overlap=scene.overlap,
             num_tokenizer=scene.num_tokenizer,

@@ -2,7 +2,7 @@
 
 `api` is called for each request, in the process that serves HTTP, and gives the pieces of its answer; each
 of the others is what a process of its own runs. In this service `api` does everything itself. What is asked
-is told in exercise-5c.3.md beside this file.
+is told in the text beside this file.
 """
 
 from __future__ import annotations
