@@ -16,13 +16,19 @@ function placeIn(frame) {
   }
 }
 
-// A frame gets its address here, with the colour in it: one that is changed while it loads loses the change.
+// A frame gets its address here, with the colour in it. A change while it loads would be lost: it waits for the end.
 function colour(frame) {
+  if (frame.hasAttribute("src") && !("loaded" in frame.dataset)) return;
   const [file, place] = (frame.getAttribute("src") ?? frame.dataset.src).split("#");
   const options = new URLSearchParams(placeIn(frame) || place);
   if (options.get("theme") === theme()) return;
   options.set("theme", theme());
   frame.src = `${file}#${options}`;
+}
+
+function colourOnceLoaded({ target: frame }) {
+  frame.dataset.loaded = "";
+  colour(frame);
 }
 
 function colourAll() {
@@ -33,6 +39,7 @@ function colourAll() {
 if (location.protocol === "file:") DOCUMENTATION_OPTIONS.SHOW_SEARCH_SUMMARY = false;
 
 addEventListener("DOMContentLoaded", () => {
+  document.querySelectorAll("figure.trace iframe").forEach((frame) => frame.addEventListener("load", colourOnceLoaded));
   colourAll();
   new MutationObserver(colourAll).observe(document.body, { attributeFilter: ["data-theme"] });
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", colourAll);
