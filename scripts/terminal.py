@@ -41,6 +41,11 @@ class Typed:
     output: str
 
 
+def heed_ctrl_c() -> None:
+    """In a new process: whoever runs in the background of a shell ignores Ctrl+C, and passes that on."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 class Terminal:
     """``folder`` is where the reader works, and writes; commands that only look, such as grep, run in the
     checkout.
@@ -112,6 +117,7 @@ class Terminal:
             stderr=subprocess.STDOUT,
             text=True,
             start_new_session=True,
+            preexec_fn=heed_ctrl_c,
         )
         assert process.stdout is not None
         with process:
