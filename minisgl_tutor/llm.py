@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from .engine.base import Engine, EngineInfo
+from .engine.base import Engine, EngineError, EngineInfo
 from .message import (
     AbortBackendMsg,
     DetokenizeMsg,
@@ -133,6 +133,8 @@ class LLM:
                 answers[uid] = Generation()
                 self.offline.put(UserMsg(uid, ids, wanted))
             refused = self._run(answers, progress)
+        except EngineError:
+            raise  # there is nobody left to tell
         except BaseException:
             self._give_up(answers)
             raise

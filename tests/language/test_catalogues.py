@@ -11,18 +11,21 @@ ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = ROOT / "minisgl_tutor"
 
 
+# Read as this file is: behind plays CPython 3.11 miscounts how deep it is, and refuses to parse.
+IN_FORMATTED_STRINGS = [
+    f"{file.relative_to(PACKAGE)}:{node.lineno}"
+    for file in PACKAGE.rglob("*.py")
+    for text in ast.walk(ast.parse(file.read_text("utf-8")))
+    if isinstance(text, ast.JoinedStr)
+    for node in ast.walk(text)
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
+    if node.func.id in ("Sentence", "counted")
+]
+
+
 def test_no_sentence_is_made_within_a_formatted_string() -> None:
     """Where what collects them does not look, on some versions of Python."""
-    found = [
-        f"{file.relative_to(PACKAGE)}:{node.lineno}"
-        for file in PACKAGE.rglob("*.py")
-        for text in ast.walk(ast.parse(file.read_text("utf-8")))
-        if isinstance(text, ast.JoinedStr)
-        for node in ast.walk(text)
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
-        if node.func.id in ("Sentence", "counted")
-    ]
-    assert not found
+    assert not IN_FORMATTED_STRINGS
 
 
 def test_no_sentence_is_missing_and_all_are_compiled() -> None:
