@@ -17,6 +17,7 @@ from typing import Any, BinaryIO, NoReturn
 import msgspec
 
 from ..language import sentence_of
+from ..language.wire import Said
 from ..resources import model_dir
 from ..tokenizer.load import load_tokenizer
 from ..trace.play import play
@@ -34,7 +35,6 @@ from .wire import (
     PlayJob,
     Raised,
     Ready,
-    Said,
     Started,
     Steps,
     StepSeen,

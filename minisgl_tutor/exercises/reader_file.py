@@ -16,10 +16,11 @@ from types import ModuleType
 from typing import Any, TypeVar
 
 from ..language import NOTHING, Sentence, reason_of, sentence_of
+from ..language.wire import Said
 from ..server.frontend import FrontendManager
 from ..trace.clock import VirtualTimeError
 from .own import has_own
-from .wire import Raised, Said
+from .wire import Raised
 
 T = TypeVar("T")
 

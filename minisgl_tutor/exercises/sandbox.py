@@ -17,7 +17,8 @@ from pathlib import Path
 from types import FrameType
 
 from ..language import Sentence
-from .wire import Raised, Said
+from ..language.wire import Said
+from .wire import Raised
 
 MEMORY_BYTES = 512 << 20
 """What a reader's file may take beyond what the checker itself has."""

@@ -14,6 +14,7 @@ from typing import Any, BinaryIO
 import msgspec
 
 from ..language import Sentence, joined
+from ..language.wire import Said
 from ..recording import Recording
 
 MAX_FRAME_BYTES = 64 << 20
@@ -43,33 +44,6 @@ class Stop(msgspec.Struct, frozen=True, tag=True):
 Job = PlayJob | StepsJob | Stop
 
 # -- answers
-
-
-class Said(msgspec.Struct, frozen=True):
-    """A sentence on its way."""
-
-    text: str = ""
-    values: dict[str, str | int | float | Said] = {}
-    more: str = ""
-
-    @classmethod
-    def of(cls, sentence: Sentence) -> Said:
-        """Values that are neither numbers nor sentences are taken as text."""
-        values = {name: _crossing(value) for name, value in sentence.values.items()}
-        return cls(sentence.text, values, sentence.more)
-
-    def sentence(self) -> Sentence:
-        values: dict[str, Any] = {
-            name: value.sentence() if isinstance(value, Said) else value
-            for name, value in self.values.items()
-        }
-        return Sentence(self.text, more=self.more, **values)
-
-
-def _crossing(value: object) -> str | int | float | Said:
-    if isinstance(value, Sentence):
-        return Said.of(value)
-    return value if isinstance(value, int | float) else str(value)
 
 
 class Raised(msgspec.Struct, frozen=True):

@@ -8,7 +8,6 @@ from .choice import LANGUAGES, SETTING, VARIABLE, Choice, Language, chosen
 from .sentence import NOTHING, Sentence, counted, joined, sentence_of, verbatim
 from .system import reason_of
 from .tongue import ENGLISH, Tongue
-from .wire import packed, unpacked
 
 __all__ = [
     "ENGLISH",
@@ -23,9 +22,7 @@ __all__ = [
     "chosen",
     "counted",
     "joined",
-    "packed",
     "reason_of",
     "sentence_of",
-    "unpacked",
     "verbatim",
 ]

@@ -1,47 +1,64 @@
-"""A sentence as plain bytes, for another process to say it."""
+"""A sentence on its way to another process, which is to say it."""
 
 from __future__ import annotations
 
-import json
 from typing import Any
+
+import msgspec
 
 from .sentence import Sentence
 
 
-def packed(sentence: Sentence, most: int) -> bytes:
-    """At most ``most`` bytes; what is longer is cut, and English.
+class Said(msgspec.Struct, frozen=True):
+    """A sentence as plain data."""
 
-    Values that are no numbers and no sentences become texts of one line.
-    """
-    data = json.dumps(_plain(sentence)).encode()
+    text: str = ""
+    values: dict[str, str | int | float | Said] = {}
+    more: str = ""
+
+    @classmethod
+    def of(cls, sentence: Sentence) -> Said:
+        """Values that are neither numbers nor sentences are taken as text."""
+        values = {name: _crossing(value) for name, value in sentence.values.items()}
+        return cls(sentence.text, values, sentence.more)
+
+    def sentence(self) -> Sentence:
+        values: dict[str, Any] = {
+            name: value.sentence() if isinstance(value, Said) else value
+            for name, value in self.values.items()
+        }
+        return Sentence(self.text, more=self.more, **values)
+
+
+def packed(sentence: Sentence, most: int) -> bytes:
+    """``sentence`` in at most ``most`` bytes, its texts of one line; what is longer is cut, and English."""
+    data = msgspec.json.encode(Said.of(_of_one_line(sentence)))
     if len(data) <= most:
         return data
-    cut = str(sentence).encode("ascii", "replace").decode()[: most // 3]
-    return json.dumps(_plain(Sentence(cut))).encode()
+    return msgspec.json.encode(Said(str(sentence).encode("ascii", "replace").decode()[: most // 3]))
 
 
 def unpacked(data: bytes) -> Sentence:
     """
     Raises:
-        ValueError: these are not the bytes of a sentence.
+        msgspec.DecodeError: these are not the bytes of a sentence.
     """
-    return _sentence(json.loads(data))
+    return msgspec.json.decode(data, type=Said).sentence()
 
 
-def _plain(sentence: Sentence) -> dict[str, Any]:
-    values = {name: _plain_value(value) for name, value in sentence.values.items()}
-    return {"text": sentence.text, "more": sentence.more, "values": values}
-
-
-def _plain_value(value: Any) -> Any:
+def _crossing(value: object) -> str | int | float | Said:
     if isinstance(value, Sentence):
-        return _plain(value)
-    return value if isinstance(value, int | float) else " ".join(str(value).split())
+        return Said.of(value)
+    return value if isinstance(value, int | float) else str(value)
 
 
-def _sentence(plain: dict[str, Any]) -> Sentence:
+def _of_one_line(sentence: Sentence) -> Sentence:
     values = {
-        name: _sentence(value) if isinstance(value, dict) else value
-        for name, value in plain["values"].items()
+        name: _of_one_line(value)
+        if isinstance(value, Sentence)
+        else value
+        if isinstance(value, int | float)
+        else " ".join(str(value).split())
+        for name, value in sentence.values.items()
     }
-    return Sentence(plain["text"], more=plain["more"], **values)
+    return Sentence(sentence.text, more=sentence.more, **values)

@@ -1,8 +1,8 @@
 """A request's body is taken whole before the app sees the request.
 
 A body may be huge, or come slowly, or never end. So its size and its time have a
-bound, and a server that stops does not wait for it. A client that has left by the
-time of its answer is no failure of the app.
+bound, and a server that stops does not wait for it. That a client has left by the
+time of its answer is not a failure of the app.
 """
 
 from __future__ import annotations
@@ -11,11 +11,10 @@ import asyncio
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from ..message import ErrorReply
 from .config import Limits
 from .frontend import FrontendManager
 from .openai.bulk import Examine
-from .openai.failure import RequestFailed
+from .openai.failure import RequestFailed, refused
 from .openai.sse import ClientDisconnected, error_response, unless
 
 
@@ -61,13 +60,11 @@ class WholeBody:
                 return await _read(receive, self._limits.max_body_bytes)
         except TimeoutError:
             message = f"the body did not arrive within {self._limits.body_timeout:g} s; send it again"
-            raise RequestFailed(
-                ErrorReply(uid=-1, message=message, status=408, code="body_timeout")
-            ) from None
+            raise refused(message, None, "body_timeout", 408) from None
 
 
 class _Client:
-    """Whom an answer is sent to. From ASGI 2.4 on a server raises OSError once nobody is there."""
+    """The receiver of an answer. From ASGI 2.4 on, sending to one that is gone raises OSError."""
 
     def __init__(self, send: Send) -> None:
         self.gone = False
@@ -90,6 +87,6 @@ async def _read(receive: Receive, max_bytes: int) -> bytes:
         body += message.get("body", b"")
         if len(body) > max_bytes:
             limit = f"the body is larger than {max_bytes:,} bytes; send a shorter prompt"
-            raise RequestFailed(ErrorReply(uid=-1, message=limit, status=413, code="body_too_large"))
+            raise refused(limit, None, "body_too_large", 413)
         if not message.get("more_body", False):
             return bytes(body)

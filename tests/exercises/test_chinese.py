@@ -13,8 +13,9 @@ from minisgl_tutor.exercises.reader_file import ReaderFileError, load, load_clas
 from minisgl_tutor.exercises.runner import STOPPED
 from minisgl_tutor.exercises.sandbox import NO_THREAD
 from minisgl_tutor.exercises.sentences import GENERAL
-from minisgl_tutor.exercises.wire import Raised, Said
+from minisgl_tutor.exercises.wire import Raised
 from minisgl_tutor.language import Sentence, Tongue, counted, sentence_of
+from minisgl_tutor.language.wire import Said
 from tests.language.english import english_left
 
 CHINESE = Tongue("zh")

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from minisgl_tutor.language import Sentence, counted, packed, unpacked
+from minisgl_tutor.language import Sentence, counted
+from minisgl_tutor.language.wire import packed, unpacked
 
 SENTENCES = [
     Sentence('{"no": "values"}'),

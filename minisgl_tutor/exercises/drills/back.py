@@ -17,6 +17,7 @@ import msgspec
 from ...engine.base import EngineError, EngineInfo, ForwardBatch, ForwardOutput
 from ...engine.hashing import HashingEngine
 from ...language import Sentence, sentence_of
+from ...language.wire import Said
 from ...links import MemoryChannel, MemoryPull, MemoryPush
 from ...message import (
     AbortBackendMsg,
@@ -31,7 +32,6 @@ from ...scheduler.integrity import check_integrity
 from ...scheduler.problems import IntegrityError
 from ...scheduler.scheduler import Scheduler
 from ...server.config import SchedulerConfig
-from ..wire import Said
 from .stage import StageSeen
 
 VOCABULARY = 50_000

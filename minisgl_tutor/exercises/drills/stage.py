@@ -6,12 +6,12 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
+from ...language.wire import Said
 from ...recording import Recording
 from ...tokenizer.tokenizer import Tokenizer
 from ...trace.play import Player
 from ...trace.steps import Step
 from ..drill import Found, in_virtual_time
-from ..wire import Said
 
 FAILS, UNANSWERED, MADE_FOR_NOBODY, LEFT_BEHIND = "fails", "unanswered", "made-for-nobody", "left-behind"
 

@@ -1,4 +1,4 @@
-"""Bodies that may take long to read are looked at by a process of their own before the event loop reads them.
+"""Bodies that may take long to parse are examined by a child process before the event loop parses them.
 
 Reading JSON holds up all other clients, for seconds if it is 16 MiB of small things;
 a thread would not help, as it is one long call that no other thread may interrupt.
@@ -17,6 +17,7 @@ from typing import Any
 import msgspec
 
 from .failure import refused
+from .prompt import too_long
 
 SMALL_BYTES = 64 << 10
 LARGE_BYTES = 4 << 20
@@ -24,7 +25,7 @@ MANY_PARTS = 4_000
 MANY_COMMAS = 50_000
 
 MAX_VALUES = 10_000
-"""Of everything that is a text, a number, a list or an object: over 3,000 messages of a conversation."""
+"""Texts, numbers, lists and objects in one body: enough for a conversation of over 3,000 messages."""
 
 AT_ONCE = 2
 """Child processes at a time."""
@@ -73,8 +74,7 @@ class BulkBodies:
                 "too_many_values",
             )
         if found.chars > self._max_chars:
-            message = f"the prompt has {found.chars:,} characters; this server takes {self._max_chars:,}"
-            raise refused(f"{message}: shorten it", None, "prompt_too_long")
+            raise too_long(found.chars, self._max_chars)
 
 
 async def take_all(body: bytes) -> None:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from ...message import ErrorReply
-from .failure import RequestFailed
+from .failure import RequestFailed, refused
 
 
 def check_length(text: object, max_chars: int) -> None:
@@ -19,8 +18,12 @@ def check_length(text: object, max_chars: int) -> None:
     """
     chars = sum(len(part) for part in _strings(text))
     if chars > max_chars:
-        message = f"the prompt has {chars:,} characters; this server takes {max_chars:,}: shorten it"
-        raise RequestFailed(ErrorReply(uid=-1, message=message, status=400, code="prompt_too_long"))
+        raise too_long(chars, max_chars)
+
+
+def too_long(chars: int, max_chars: int) -> RequestFailed:
+    message = f"the prompt has {chars:,} characters; this server takes {max_chars:,}: shorten it"
+    return refused(message, None, "prompt_too_long")
 
 
 def _strings(value: Any) -> Iterator[str]:

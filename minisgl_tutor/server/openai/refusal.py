@@ -6,13 +6,12 @@ from collections.abc import Mapping
 
 from starlette.responses import Response
 
-from ...message import ErrorReply
-from .failure import RequestFailed
+from .failure import refused
 from .sse import error_response
 
 
 def refusal(status: int, message: str, code: str, headers: Mapping[str, str] | None = None) -> Response:
     """The error envelope with this status, and ``headers`` besides."""
-    answer = error_response(RequestFailed(ErrorReply(uid=-1, message=message, status=status, code=code)))
+    answer = error_response(refused(message, None, code, status))
     answer.headers.update(headers or {})
     return answer

@@ -11,7 +11,8 @@ from multiprocessing.connection import Connection
 from types import TracebackType
 from typing import Any
 
-from ...language import Sentence, unpacked
+from ...language import Sentence
+from ...language.wire import unpacked
 from .addresses import choose_directory, make_directory, remove_directory
 from .errors import StartError
 from .pulse import Pulse, Tell, in_sums

@@ -19,7 +19,8 @@ from typing import Any
 
 from setproctitle import setproctitle
 
-from ...language import Sentence, packed, sentence_of
+from ...language import Sentence, sentence_of
+from ...language.wire import packed
 from .addresses import make_directory, remove_directory
 from .logs import configure_logging
 from .memory import freeze_memory

@@ -7,13 +7,13 @@ from contextvars import ContextVar
 
 from msgspec.structs import replace
 
+from ....language.wire import Said
 from ....links import MemoryAsyncPull, MemoryChannel
 from ....message import AbortMsg, BatchFrontendMsg, ErrorReply, Message, TokenizeMsg, UserReply
 from ....server.api_server import create_app
 from ....server.frontend import FrontendManager
 from ....trace.asgi import AsgiClient, ClientEvent, Exchange, Reader
 from ....trace.tracer import FRONT
-from ...wire import Said
 from .observation import DeskClient, DeskJob
 from .witness import Witness
 

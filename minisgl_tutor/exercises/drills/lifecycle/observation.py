@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import msgspec
 
+from ....language.wire import Said
 from ....message import ErrorReply, UserReply
 from ....recording import Recording
-from ...wire import Raised, Said
+from ...wire import Raised
 
 # -- jobs
 

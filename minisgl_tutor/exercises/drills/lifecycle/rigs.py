@@ -12,6 +12,7 @@ from types import ModuleType
 from typing import Protocol
 
 from ....language import Sentence
+from ....language.wire import Said
 from ....recording import RequestLine
 from ....server.frontend import FrontendManager
 from ....tokenizer.tokenizer import Tokenizer
@@ -20,7 +21,7 @@ from ....trace.play import Player
 from ....trace.steps import Step
 from ....trace.tracer import FRONT
 from ...drill import in_virtual_time
-from ...wire import Raised, Said
+from ...wire import Raised
 from .desk import Desk
 from .observation import Job, Observation, StageJob
 from .witness import Witness
