@@ -89,11 +89,11 @@ class Operations:
         """Looks after time limits, connections and workers, for ever."""
         while True:
             await asyncio.sleep(LOOK_EVERY_S)
-            try:
-                self._deadlines.look()
-                self._sweeper.sweep(self.connections(), time.monotonic())
-                self._pulses.listen()
-                for look in self.also_watched:
+            for look in (self._deadlines.look, self._sweep, self._pulses.listen, *self.also_watched):
+                try:
                     look()
-            except Exception:
-                logger.exception("a look at limits and workers failed; the next one may not")
+                except Exception:
+                    logger.exception("a look at limits and workers failed; the next one may not")
+
+    def _sweep(self) -> None:
+        self._sweeper.sweep(self.connections(), time.monotonic())

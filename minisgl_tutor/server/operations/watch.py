@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 import time
 from collections.abc import Callable, Mapping
 from multiprocessing.connection import Connection
@@ -11,7 +12,7 @@ import msgspec
 
 from ..config import Limits
 from ..health import OK
-from ..workers.pulse import Beat
+from ..workers.pulse import LENGTH_BYTES, Beat
 
 logger = logging.getLogger(__name__)
 
@@ -25,18 +26,19 @@ class Pulses:
         now = clock()
         self.beats: dict[str, Beat] = {name: Beat() for name in pipes}
         """The last of each worker."""
-        self._pipes = dict(pipes)
+        self._pipes = {name: _Frames(pipe) for name, pipe in pipes.items()}
         self._limits = limits
         self._clock = clock
         self._heard = dict.fromkeys(self.beats, now)
 
     def listen(self) -> None:
-        """Takes in what has come. To be called once a second or so, lest the pipes fill."""
+        """Takes in what has come, and waits for nothing. To be called once a second or so, lest the
+        pipes fill.
+        """
         for name, pipe in list(self._pipes.items()):
-            try:
-                while pipe.poll():
-                    self._take(name, pipe.recv_bytes())
-            except (EOFError, OSError):
+            for frame in pipe.take():
+                self._take(name, frame)
+            if pipe.ended:
                 del self._pipes[name]  # the worker has ended, which its sentinel tells
 
     def conditions(self) -> dict[str, str]:
@@ -59,3 +61,29 @@ class Pulses:
         if beat.round_s >= self._limits.stuck_after:
             return f"has been in one step for {beat.round_s:.0f} s"
         return OK
+
+
+class _Frames:
+    """What comes through one pipe. Of a beat that is not whole yet, what has come is kept."""
+
+    def __init__(self, pipe: Connection) -> None:
+        os.set_blocking(pipe.fileno(), False)
+        self.ended = False
+        self._pipe = pipe
+        self._data = bytearray()
+
+    def take(self) -> list[bytes]:
+        """Those that are whole."""
+        try:
+            while data := os.read(self._pipe.fileno(), 1 << 16):
+                self._data += data
+            self.ended = True
+        except BlockingIOError:
+            pass
+        except OSError:
+            self.ended = True
+        frames = []
+        while len(self._data) >= (end := LENGTH_BYTES + int.from_bytes(self._data[:LENGTH_BYTES], "big")):
+            frames.append(bytes(self._data[LENGTH_BYTES:end]))
+            del self._data[:end]
+        return frames

@@ -8,6 +8,7 @@ it says for how long, which is a fault only much later.
 
 from __future__ import annotations
 
+import os
 import threading
 import time
 from collections.abc import Callable, Mapping
@@ -17,6 +18,7 @@ from multiprocessing.connection import Connection
 import msgspec
 
 BEAT_EVERY_S = 1.0
+LENGTH_BYTES = 4
 TRIES = 5
 
 Held = Mapping[int, Mapping[str, int]]
@@ -42,6 +44,12 @@ class Beat(msgspec.Struct, frozen=True):
     gauges: dict[str, float] = {}
     requests: dict[int, dict[str, int]] = {}
     taken: float = 0.0
+
+
+def framed(beat: Beat) -> bytes:
+    """A beat as it goes through a pipe: behind its length, so that it can be read piece by piece."""
+    data = msgspec.msgpack.encode(beat)
+    return len(data).to_bytes(LENGTH_BYTES, "big") + data
 
 
 def nothing_held() -> Held:
@@ -94,9 +102,10 @@ class Pulse:
         """
 
         def beat() -> None:
-            with suppress(OSError):  # nobody listens any more
-                while True:
-                    self._pipe.send_bytes(msgspec.msgpack.encode(take(held, gauges, busy_since, self._tell)))
+            with suppress(OSError), os.fdopen(os.dup(self._pipe.fileno()), "wb") as out:
+                while True:  # until nobody listens any more
+                    out.write(framed(take(held, gauges, busy_since, self._tell)))
+                    out.flush()
                     time.sleep(BEAT_EVERY_S)
 
         threading.Thread(target=beat, name="pulse", daemon=True).start()

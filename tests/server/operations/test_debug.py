@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 from multiprocessing import Pipe
 
 import msgspec
@@ -16,7 +17,7 @@ from minisgl_tutor.server.frontend import FrontendManager
 from minisgl_tutor.server.operations.audit import Audit, Report
 from minisgl_tutor.server.operations.debug import HELD_PATH, AuditedApp, HeldPage
 from minisgl_tutor.server.operations.watch import Pulses
-from minisgl_tutor.server.workers.pulse import Beat
+from minisgl_tutor.server.workers.pulse import Beat, framed
 from minisgl_tutor.trace.asgi import AsgiClient, Exchange, Reader
 from minisgl_tutor.trace.clock import run
 
@@ -42,7 +43,7 @@ class Server:
     def beat(self, *uids: int) -> None:
         taken = asyncio.get_running_loop().time()
         beat = Beat(requests={uid: {"pages": 2} for uid in uids}, taken=taken)
-        self._pipe.send_bytes(msgspec.msgpack.encode(beat))
+        os.write(self._pipe.fileno(), framed(beat))
 
     def ask(self, reader: Reader = Reader()) -> Exchange:  # noqa: B008
         headers = {"content-type": "application/json"}

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 from dataclasses import replace
 from multiprocessing import Pipe
 
-import msgspec
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
@@ -15,9 +15,9 @@ from minisgl_tutor.message import SamplingParams, TokenizeMsg, Usage, UserReply
 from minisgl_tutor.server.api_server import create_app
 from minisgl_tutor.server.config import Limits, ServerArgs
 from minisgl_tutor.server.operations.ledger import Ledger
-from minisgl_tutor.server.operations.operations import Operations
+from minisgl_tutor.server.operations.operations import LOOK_EVERY_S, Operations
 from minisgl_tutor.server.operations.watch import Pulses
-from minisgl_tutor.server.workers.pulse import Amount, Beat
+from minisgl_tutor.server.workers.pulse import Amount, Beat, framed
 from minisgl_tutor.trace.asgi import AsgiClient, Exchange
 from minisgl_tutor.trace.clock import run
 
@@ -39,13 +39,13 @@ class Server:
         self.ledger = Ledger(self.clock)
         self.state = rig().state
         beats, self._pipe = Pipe(duplex=False)
-        pulses = Pulses({"minisgl-TP0-scheduler": beats}, args.limits, self.clock)
+        self.pulses = Pulses({"minisgl-TP0-scheduler": beats}, args.limits, self.clock)
         app = create_app(self.state, args.served_model, limits=args.limits)
-        self.operations = Operations(args, self.state, app, app, self.ledger, pulses)
+        self.operations = Operations(args, self.state, app, app, self.ledger, self.pulses)
         self.client = AsgiClient(self.operations.asgi)
 
     def beat(self, beat: Beat) -> None:
-        self._pipe.send_bytes(msgspec.msgpack.encode(beat))
+        os.write(self._pipe.fileno(), framed(beat))
 
     async def get(self, path: str, **headers: str) -> Exchange:
         exchange = self.client.request("GET", path, headers=headers)
@@ -184,5 +184,25 @@ def test_the_key_guards_the_metrics_and_cors_is_off_unless_asked_for(rig) -> Non
         )
         await asyncio.sleep(1)
         assert preflight.status == 200  # without the key, which a browser does not send yet
+
+    run(main)
+
+
+def test_a_look_that_fails_keeps_no_other_from_its_own(rig, caplog: pytest.LogCaptureFixture) -> None:
+    def fails() -> list[object]:
+        raise RuntimeError("no list")
+
+    async def main() -> None:
+        it = Server(rig)
+        looks = []
+        it.operations.connections = fails
+        it.operations.also_watched += [fails, lambda: looks.append(1)]
+        it.beat(Beat(1.5))
+        watching = asyncio.create_task(it.operations.watch())
+        await asyncio.sleep(2.1 * LOOK_EVERY_S)
+        watching.cancel()
+        assert looks == [1, 1]
+        assert it.pulses.beats["minisgl-TP0-scheduler"] == Beat(1.5)
+        assert [record.exc_info is not None for record in caplog.records] == [True] * 4
 
     run(main)

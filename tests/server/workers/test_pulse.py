@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from multiprocessing import Pipe
 
@@ -12,12 +13,14 @@ from minisgl_tutor.server.config import Limits
 from minisgl_tutor.server.health import OK
 from minisgl_tutor.server.operations.watch import Pulses
 from minisgl_tutor.server.workers.pulse import (
+    LENGTH_BYTES,
     Amount,
     Beat,
     Pulse,
     amounts,
     at_rest,
     by_request,
+    framed,
     in_sums,
     no_gauges,
     take,
@@ -59,7 +62,8 @@ def test_a_loop_that_waits_is_in_no_round_and_one_that_works_says_for_how_long()
 def test_a_worker_beats_until_nobody_listens(tell, told) -> None:
     beats, pipe = Pipe(duplex=False)
     Pulse(pipe, tell).start(held=lambda: {3: {"slot": 1}}, gauges=lambda: {"slots": 4.0})
-    beat = msgspec.msgpack.decode(beats.recv_bytes(), type=Beat)
+    length = int.from_bytes(os.read(beats.fileno(), LENGTH_BYTES), "big")
+    beat = msgspec.msgpack.decode(os.read(beats.fileno(), length), type=Beat)
     assert beat == Beat(0.0, {"slot": Amount(1, 1)}, {"slots": 4.0}, told, beat.taken)
     assert 0 < beat.taken <= time.monotonic()
     beats.close()  # the thread sees it at its next beat
@@ -79,7 +83,11 @@ def watch(pipes, clock: Clock) -> Pulses:
 
 
 def give(pipes, name: str, beat: Beat) -> None:
-    pipes[name][1].send_bytes(msgspec.msgpack.encode(beat))
+    send(pipes, name, framed(beat))
+
+
+def send(pipes, name: str, data: bytes) -> None:
+    os.write(pipes[name][1].fileno(), data)
 
 
 def test_silence_is_noticed_for_the_one_that_is_silent_and_forgiven(pipes) -> None:
@@ -113,7 +121,29 @@ def test_a_long_step_is_no_fault_until_it_is_far_too_long(pipes) -> None:
 
 def test_what_cannot_be_read_is_a_sign_all_the_same_and_an_end_is_none(pipes) -> None:
     pulses = watch(pipes, Clock())
-    pipes["scheduler"][1].send_bytes(b"\xff")
+    send(pipes, "scheduler", b"\0\0\0\1\xff")
     pipes["tokenizer"][1].close()
     assert pulses.conditions() == {"scheduler": OK, "tokenizer": OK}
     assert pulses.conditions() == {"scheduler": OK, "tokenizer": OK}
+
+
+@pytest.mark.parametrize("come", [0, 2, LENGTH_BYTES, LENGTH_BYTES + 9])
+def test_nobody_waits_for_the_rest_of_a_beat_whose_worker_is_stopped(pipes, come: int) -> None:
+    clock = Clock()
+    pulses = watch(pipes, clock)
+    beat = Beat(requests={uid: {"pages": uid} for uid in range(99)})
+    send(pipes, "scheduler", framed(Beat(1.0)) + framed(beat)[:come])
+    clock.now = 111.0
+    assert pulses.conditions()["scheduler"] == OK
+    assert pulses.beats["scheduler"] == Beat(1.0)
+    send(pipes, "scheduler", framed(beat)[come:])
+    pulses.listen()
+    assert pulses.beats["scheduler"] == beat
+
+
+def test_a_beat_that_is_longer_than_a_pipe_comes_through_in_pieces(pipes) -> None:
+    pulses = watch(pipes, Clock())
+    beat = Beat(requests={uid: {"pages": uid} for uid in range(20_000)})
+    Pulse(pipes["scheduler"][1], by_request).start(held=lambda: beat.requests)
+    while pulses.beats["scheduler"].requests != beat.requests:
+        pulses.listen()
