@@ -49,11 +49,22 @@ def test_a_command(capsys: pytest.CaptureFixture[str], command: str) -> None:
 def test_what_is_begun_and_put_back(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     chinese(capsys, "start", "7")
     assert "已经存在，保持原样。" in chinese(capsys, "start", "7")
-    assert "还是初始文件，没有改动。" in chinese(capsys, "diff", "7")
+    assert "还是起始代码，没有改动。" in chinese(capsys, "diff", "7")
     (tmp_path / NAME / "exercise-7.py").write_text("")
     assert "没有 FrontendManager 的子类" in chinese(capsys, "check", "7")
     assert "原来的内容保存为" in chinese(capsys, "reset", "7")
-    assert "本来就是初始文件。" in chinese(capsys, "reset", "7")
+    assert "本来就是起始代码。" in chinese(capsys, "reset", "7")
+
+
+def test_what_was_begun_in_english_is_known_as_the_starter(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    with pytest.raises(SystemExit):
+        main(["start", "7", "--lang", "en"])
+    capsys.readouterr()
+    assert "还是起始代码，没有改动。" in chinese(capsys, "diff", "7")
+    chinese(capsys, "reset", "7")
+    assert "练习 7" in (tmp_path / NAME / "exercise-7.py").read_text("utf-8")
 
 
 @pytest.mark.parametrize("command", ["exercises", "hint 7"])
