@@ -27,7 +27,7 @@ class Desk:
         from ..exercises.workspace import Workspace
 
         self.say = say
-        self.workspace = Workspace.find(Path.cwd())
+        self.workspace = Workspace.find(Path.cwd(), say.language)
 
     def tell(self, sentence: Sentence, err: bool = False) -> None:
         """On a line of its own."""

@@ -101,7 +101,7 @@ def diff(context: typer.Context, name: Name) -> None:
                 exercise=exercise.name,
             )
         )
-    starter = desk.workspace.starter(exercise).decode()
+    starter = desk.workspace.begun_from(exercise, yours)
     lines = list(
         difflib.unified_diff(
             starter.splitlines(keepends=True), yours.splitlines(keepends=True), "starter", shown(file)

@@ -7,12 +7,13 @@ import hashlib
 import os
 import re
 from contextlib import suppress
+from difflib import SequenceMatcher
 from pathlib import Path
 from typing import Literal
 
 import msgspec
 
-from ..language import Sentence, reason_of
+from ..language import Language, Sentence, reason_of
 from ..resources import shipped
 from .catalogue import Exercise
 
@@ -21,6 +22,9 @@ VERSION = 3
 
 TEXTS = {"README.md": ".md", "README.zh.md": ".zh.md"}
 """What is asked, in each language: its name beside the exercise, and how it ends in the workspace."""
+
+STARTERS: dict[Language, str] = {"en": "starter.py", "zh": "starter.zh.py"}
+"""What the reader begins with, in each language: one code, under docstrings of its own."""
 
 REMARK = re.compile(r"^<!--.*?-->\n", re.MULTILINE)
 """In what is asked: for whoever fills the page, not for the reader."""
@@ -58,21 +62,22 @@ _progress_decoder = msgspec.json.Decoder(Progress)
 
 
 class Workspace:
-    """The folder ``root``, which need not exist yet."""
+    """The folder ``root``, which need not exist yet. A starter is put there in ``language``."""
 
-    def __init__(self, root: Path) -> None:
+    def __init__(self, root: Path, language: Language = "en") -> None:
         self.root = root
+        self.language = language
         self._file = root / ".progress.json"
 
     @classmethod
-    def find(cls, here: Path) -> Workspace:
+    def find(cls, here: Path, language: Language = "en") -> Workspace:
         """The workspace that ``here`` is in or above it; else the one that would be made here."""
         for folder in (here, *here.parents):
             if folder.name == NAME:
-                return cls(folder)
+                return cls(folder, language)
             if (folder / NAME).is_dir():
-                return cls(folder / NAME)
-        return cls(here / NAME)
+                return cls(folder / NAME, language)
+        return cls(here / NAME, language)
 
     def file(self, exercise: Exercise) -> Path:
         return self.root / f"{exercise.name}.py"
@@ -94,7 +99,7 @@ class Workspace:
         Raises:
             WorkspaceError: the starter cannot be written.
         """
-        file, starter = self.file(exercise), self.starter(exercise)
+        file, starter = self.file(exercise), _starter(exercise, self.language)
         try:
             self.root.mkdir(parents=True, exist_ok=True)
             new = _write_new(file, starter)
@@ -117,17 +122,23 @@ class Workspace:
                 text = re.sub(rf"\(\.\./([\w.-]+)/{re.escape(other)}\)", rf"(\1{its_ending})", text)
             _write_new(self.root / f"{exercise.name}{ending}", text.encode())
 
-    def starter(self, exercise: Exercise) -> bytes:
-        return shipped(exercise.path / "starter.py").read_bytes()
+    def begun_from(self, exercise: Exercise, yours: str) -> str:
+        """The starter, in the language in which it is nearest to the text ``yours``."""
+        lines = yours.splitlines()
+        languages = [self.language, *STARTERS]  # the first of equals is taken
+        starters = [_starter(exercise, language).decode() for language in languages]
+        return max(starters, key=lambda each: SequenceMatcher(None, each.splitlines(), lines).ratio())
 
     def reset(self, exercise: Exercise) -> Path | None:
         """Puts the starter back. Where the file as it was is kept, or null if it is the starter already.
+
+        One in another language is no exception: it is kept, and gives way to that of the reader's.
 
         Raises:
             WorkspaceError: that cannot be written.
         """
         file = self.file(exercise)
-        if self.start(exercise) or file.read_bytes() == self.starter(exercise):
+        if self.start(exercise) or file.read_bytes() == _starter(exercise, self.language):
             return None
         number = 1
         while (kept := file.with_name(f"{file.name}.{number}")).exists():
@@ -208,6 +219,10 @@ class Workspace:
             os.replace(new, self._file)
         except OSError as error:
             raise WorkspaceError(error, self._file) from error
+
+
+def _starter(exercise: Exercise, language: Language) -> bytes:
+    return shipped(exercise.path / STARTERS[language]).read_bytes()
 
 
 def _write_new(file: Path, content: bytes) -> bool:

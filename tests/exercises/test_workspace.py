@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from minisgl_tutor.exercises.catalogue import UnknownExercise, resolve
-from minisgl_tutor.exercises.workspace import NAME, Workspace, WorkspaceError
+from minisgl_tutor.exercises.workspace import NAME, STARTERS, Workspace, WorkspaceError
 
 SEVEN = resolve("exercise-7")
 
@@ -33,6 +33,23 @@ def test_the_starter_is_put_there_once(tmp_path: Path) -> None:
     file.write_text("mine")
     assert not workspace.start(SEVEN)
     assert file.read_text() == "mine"
+
+
+def test_a_starter_is_in_the_language_of_its_reader_and_known_in_another(tmp_path: Path) -> None:
+    english, chinese = (SEVEN.path / name for name in STARTERS.values())
+    in_english, in_chinese = Workspace(tmp_path), Workspace(tmp_path, "zh")
+    assert in_chinese.start(SEVEN)
+    file = in_chinese.file(SEVEN)
+    assert file.read_bytes() == chinese.read_bytes()
+    for workspace in (in_english, in_chinese):
+        for starter in (english, chinese):
+            text = starter.read_text("utf-8")
+            assert workspace.begun_from(SEVEN, text.replace("uid_counter += 1", "uid_counter += 2")) == text
+    assert in_chinese.begun_from(SEVEN, "") == chinese.read_text("utf-8")
+    assert in_chinese.reset(SEVEN) is None
+    kept = in_english.reset(SEVEN)
+    assert kept and kept.read_bytes() == chinese.read_bytes()
+    assert file.read_bytes() == english.read_bytes()
 
 
 def test_the_workspace_is_found_from_inside_and_below(tmp_path: Path) -> None:

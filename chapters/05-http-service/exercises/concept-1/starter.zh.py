@@ -1,0 +1,55 @@
+"""概念练习 1：从函数到服务。
+
+`main(net, load_model)` 是一个有模型的程序，客户端都在别处。`net` 代替 `asyncio`，
+有它的 `start_server`。现在的程序来什么就答什么，为此自己加载一次模型，答完就退出。
+题目要求见旁边的 exercise-5c.1.zh.md。运行 `python exercise-5c.1.py` 可以真的试一试。
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable
+from typing import Any
+
+
+async def read_request(reader: asyncio.StreamReader) -> tuple[str, str, bytes]:
+    """一个请求的方法、路径和请求体。"""
+    head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1")
+    request_line, *lines = head.rstrip().split("\r\n")
+    method, path, _ = request_line.split(" ")
+    headers = {name.lower(): value.strip() for name, _, value in (line.partition(":") for line in lines)}
+    return method, path, await reader.readexactly(int(headers.get("content-length", 0)))
+
+
+def response(status: str, fields: dict[str, str]) -> bytes:
+    body = json.dumps(fields, ensure_ascii=False).encode()
+    head = f"HTTP/1.1 {status}\r\nContent-Type: application/json\r\nContent-Length: {len(body)}\r\n"
+    return head.encode() + b"Connection: close\r\n\r\n" + body
+
+
+async def main(net: Any, load_model: Callable[[], Any]) -> None:
+    done = asyncio.Event()
+
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        _, _, body = await read_request(reader)
+        model = load_model()
+        text = model.generate(json.loads(body)["prompt"])
+        writer.write(response("200 OK", {"text": text}))
+        await writer.drain()
+        writer.close()
+        done.set()
+
+    async with await net.start_server(answer, "127.0.0.1", 1919):
+        await done.wait()
+
+
+class Backwards:
+    """手工试用时的模型。"""
+
+    def generate(self, prompt: str) -> str:
+        return prompt[::-1]
+
+
+if __name__ == "__main__":
+    asyncio.run(main(asyncio, Backwards))

@@ -1,0 +1,28 @@
+"""练习 6：角色、文本、结束原因、结束标记，各在自己该在的事件里。
+
+块的格式是参考实现的：`cmpl-{uid}`、`text_completion.chunk`，一条回复一块。
+这个编码器有四处错误。
+题目要求见旁边的 exercise-6.zh.md。
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+from typing import Any
+
+from minisgl_tutor.gaps.reference_wire import ReferenceWire
+from minisgl_tutor.server.openai.answer import ResponseForm, to_json
+
+
+class MyFrontendManager(ReferenceWire):
+    async def stream_chat_completions(self, uid: int, form: ResponseForm) -> AsyncGenerator[bytes, None]:
+        async for ack in self.wait_for_ack(uid):
+            delta = {"role": "assistant", "content": ack.incremental_output}
+            yield b"data: " + to_json(self.chunk(uid, delta, "stop" if ack.finished else None)) + b"\n"
+            if ack.finished:
+                break
+        yield b"data: [DONE]\n"
+
+    def chunk(self, uid: int, delta: dict[str, str], reason: str | None) -> dict[str, Any]:
+        choice = {"delta": delta, "index": 0, "finish_reason": reason}
+        return {"id": f"cmpl-{uid}", "object": "text_completion.chunk", "choices": [choice]}
