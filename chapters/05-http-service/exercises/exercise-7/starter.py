@@ -8,9 +8,9 @@ in here, methods that you only inherit included, and let
 beside this file.
 
 The class that it derives from, in minisgl_tutor/server/frontend.py, is itself one
-right answer: do not open it before you have your own. `request`, Starlette's, has two
-ways to notice a client that leaves before its whole answer is there: `receive()` waits
-for an "http.disconnect", and `is_disconnected()` says at once whether it has left.
+right answer; you learn more if you try before you read it. `request`, Starlette's, has
+two ways to notice a client that leaves before its whole answer is there: `receive()`
+waits for an "http.disconnect", and `is_disconnected()` says at once whether it has left.
 Raise ClientDisconnected, of minisgl_tutor.server.openai.sse, when you have noticed.
 """
 

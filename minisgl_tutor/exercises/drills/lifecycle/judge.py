@@ -150,6 +150,8 @@ def _faults(index: int, schedule: Schedule, whole: Observation, observation: Obs
     yield from _aborts(index, client, extra, seen, whole, observation)
     if client.leaves and seen.app_us - seen.end_us > (PROMPT_US if client.stream else NOTICE_US):
         yield NOTICED_LATE, seen.end_us, {"ms": (seen.app_us - seen.end_us) // 1000}
+    if seen.tasks:
+        yield TASKS_LEFT, seen.app_us, {"what": "collect", "names": seen.tasks}
     if seen.kept:
         yield KEPT, max(seen.app_us, seen.end_us), {"where": seen.kept}
     elif observation.kept[index]:

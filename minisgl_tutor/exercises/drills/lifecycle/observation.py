@@ -64,7 +64,8 @@ class Seen(msgspec.Struct):
     ``end`` and ``end_us``: how and when the client's side was over. ``app`` and
     ``app_us``: the same of the call. ``kept``: where the front end still kept
     something of the request at the end of that instant. ``elements``: how many
-    it had then, of whatever request, by where.
+    it had then, of whatever request, by where. ``tasks``: those that ``collect``
+    had begun and that waited on when it returned.
     """
 
     uid: int | None = None
@@ -79,6 +80,7 @@ class Seen(msgspec.Struct):
     raised: Raised | None = None
     kept: list[str] = []
     elements: dict[str, int] = {}
+    tasks: list[str] = []
 
 
 class Observation(msgspec.Struct):

@@ -10,7 +10,8 @@ from __future__ import annotations
 import asyncio
 import re
 import sys
-from collections.abc import AsyncGenerator, Coroutine
+from collections.abc import AsyncGenerator
+from contextvars import ContextVar
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -32,6 +33,9 @@ EXPECTED = (RequestFailed, ClientDisconnected, OSError, asyncio.CancelledError)
 """What a request may end with."""
 
 OVER = ("completed", "truncated", "left")
+
+TURNS = 10
+"""Of the loop, at one instant: in these a task ends that is ready to, or that has been cancelled."""
 
 
 class Witness:
@@ -55,6 +59,10 @@ class Witness:
         self._held: list[object] = []
         self._tasks: list[asyncio.Task[Any]] = []
         self._own_tasks: list[asyncio.Task[Any]] = []
+        self._collecting: ContextVar[int | None] = ContextVar("collecting", default=None)
+        self._begun: dict[int, list[asyncio.Task[Any]]] = {}
+        self._left: dict[int, list[asyncio.Task[Any]]] = {}
+        self._left_by_collect: dict[int, list[str]] = {}
 
     # -- before
 
@@ -70,10 +78,15 @@ class Witness:
             def held(self) -> dict[int, dict[str, int]]:
                 return {}  # the witness looks by itself, and nobody else needs to know here
 
-            def collect(self, uid: int, request: Request) -> Coroutine[Any, Any, Completed]:
+            async def collect(self, uid: int, request: Request) -> Completed:
                 witness._held.append(request)
-                work: Coroutine[Any, Any, Completed] = super().collect(uid, request)
-                return work
+                witness._collecting.set(uid)
+                try:
+                    answer: Completed = await super().collect(uid, request)
+                    return answer
+                finally:
+                    witness._collecting.set(None)
+                    await witness._collected(uid)
 
             def stream_chat_completions(self, uid: int, form: ResponseForm) -> AsyncGenerator[bytes, None]:
                 witness._held.append(form)
@@ -105,6 +118,8 @@ class Witness:
         def new_task(loop: asyncio.AbstractEventLoop, coro: Any, **kwargs: Any) -> asyncio.Task[Any]:
             task = asyncio.Task(coro, loop=loop, **kwargs)
             self._tasks.append(task)
+            if (uid := self._collecting.get()) is not None:
+                self._begun.setdefault(uid, []).append(task)
             return task
 
         sys.set_asyncgen_hooks(firstiter=first_step)
@@ -141,6 +156,18 @@ class Witness:
         )
         self._sizes[index] = self._keeping.sizes() if self._keeping is not None else {}
 
+    async def _collected(self, uid: int) -> None:
+        """Notes what ``collect`` has begun and not ended. Once the client has its answer, ``receive`` ends by
+        itself, and who waits in it.
+        """
+        for _ in range(TURNS):
+            begun = set(self._begun.get(uid, ())) - set(self._own_tasks)
+            left = [task for task in begun if not task.done()]
+            if not left:
+                return
+            await asyncio.sleep(0)
+        self._left[uid] = left
+
     def _failed(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
         error = context.get("exception")
         if error is not None and not self.finished:
@@ -162,10 +189,14 @@ class Witness:
     def finish(self) -> None:
         """To be called last of all in the loop's main task, when all is quiet."""
         self.waiting = [
-            task.get_name()
+            _name(task)
             for task in self._tasks
             if not task.done() and task not in self._own_tasks and task.get_name() not in self._serving()
         ]
+        # One that still goes on may be a helper, and is counted among those that wait.
+        self._left_by_collect = {
+            uid: sorted(_name(task) for task in tasks if task.done()) for uid, tasks in self._left.items()
+        }
         for task in self._tasks:
             # A task may have failed unseen, or seen only by somebody who was glad that it had ended.
             if task.done() and not task.cancelled() and (error := task.exception()) is not None:
@@ -200,5 +231,12 @@ class Witness:
                 seen.app, seen.app_us = event.kind.removeprefix("app "), event.at_us
             if event.kind == "app failed":
                 seen.raised = Raised.told(str(event.note), self._line_in_text(exchange.app_traceback))
+        seen.tasks = self._left_by_collect.get(self.uids.get(index, -1), [])
         seen.kept, seen.elements = self._kept.get(index, []), self._sizes.get(index, {})
         return seen
+
+
+def _name(task: asyncio.Task[Any]) -> str:
+    """The one that it was given, else that of its coroutine."""
+    name = task.get_name()
+    return getattr(task.get_coro(), "__qualname__", name) if name.startswith("Task-") else name

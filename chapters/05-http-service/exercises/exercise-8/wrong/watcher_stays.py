@@ -26,6 +26,7 @@ class MyFrontendManager(FrontendManager):
             return work.result()
         finally:
             work.cancel()
+            watch.cancel()
             await self.end_user(uid)
 
 

@@ -1,0 +1,35 @@
+"""Who waits for the client to leave is not told that the answer is there.
+
+Fails: stays: tasks-left
+"""
+
+from __future__ import annotations
+
+import asyncio
+
+from starlette.requests import Request
+
+from minisgl_tutor.server.frontend import FrontendManager
+from minisgl_tutor.server.openai.answer import Completed
+from minisgl_tutor.server.openai.sse import ClientDisconnected
+
+
+class MyFrontendManager(FrontendManager):
+    async def collect(self, uid: int, request: Request) -> Completed:
+        work = asyncio.create_task(self._join(uid))
+        watch = asyncio.create_task(_gone(request))
+        try:
+            await asyncio.wait({work, watch}, return_when=asyncio.FIRST_COMPLETED)
+            if not work.done():
+                raise ClientDisconnected
+            return work.result()
+        finally:
+            work.cancel()
+            await asyncio.gather(work, return_exceptions=True)
+            await self.end_user(uid)
+
+
+async def _gone(request: Request) -> None:
+    """Returns when the client has left."""
+    while (await request.receive())["type"] != "http.disconnect":
+        pass
