@@ -68,11 +68,11 @@ WORDS: dict[Language, Words] = {
     ),
     "zh": Words(
         title="取消走过的路",
-        description="客户端断开连接。AbortMsg 到 tokenizer，AbortBackendMsg 到调度器，"
+        description="客户端断开连接。AbortMsg 发给分词进程，AbortBackendMsg 发给调度器，"
         "调度器在 {here:.2f} 毫秒后撤下请求。"
-        "已经开始的一步跑完，随后带着 abort 原因的结束消息经 detokenizer 回到 API server，在那里被丢弃。"
-        "按参考实现，取消晚 0.1 秒才发出，调度器要到 {reference:.0f} 毫秒后才撤下请求。",
-        lanes=("客户端", "API server", "detokenizer", "tokenizer", "调度器", "引擎"),
+        "已经开始的一步跑完，随后带着 abort 原因的结束消息经解码进程回到 API server，在那里丢弃。"
+        "按参考实现的做法，取消晚 0.1 秒才发出，调度器要到 {reference:.0f} 毫秒后才撤下请求。",
+        lanes=("客户端", "API server", "解码进程", "分词进程", "调度器", "引擎"),
         step="算一步",
         closes="断开",
         taken="{when} 时取走",

@@ -76,7 +76,7 @@ WORDS: dict[Language, Words] = {
         is_clear="未置位",
         client="uid {uid} 的客户端",
         no_text="只有半个字符，还没有文本",
-        data="数据：从 detokenizer 来走 ZeroMQ，到客户端走 HTTP",
+        data="数据：从解码进程来走 ZeroMQ，到客户端走 HTTP",
         event="asyncio.Event 的置位与唤醒：只在本进程内，不带数据",
     ),
 }
