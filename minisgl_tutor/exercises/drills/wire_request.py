@@ -27,11 +27,15 @@ NO_BYTES, NOT_HTTP, BUILT = "no-bytes", "not-http", "built"
 
 HOST = "127.0.0.1:1919"
 
+NEXT = f"GET /v1/models HTTP/1.1\r\nHost: {HOST}\r\n\r\n"
+"""A client need not wait for one answer before it sends the next request."""
+
 
 class Case(msgspec.Struct, frozen=True):
     """A request; ``names``: how its header names are spelt; ``cuts``: where a read ends, in bytes.
 
-    A ``compact`` body has no space between what it is made of, as several clients send it.
+    A ``compact`` body has no space between what it is made of, as several clients send it. ``behind`` is
+    what the client has sent of its next request.
     """
 
     check: str
@@ -42,6 +46,7 @@ class Case(msgspec.Struct, frozen=True):
     cuts: tuple[int, ...] = ()
     headers: tuple[tuple[str, str], ...] = ()
     compact: bool = False
+    behind: str = ""
 
     def bytes_(self) -> bytes:
         fields = {"model": "m", "messages": self.messages, "stream": self.stream}
@@ -56,7 +61,7 @@ class Case(msgspec.Struct, frozen=True):
 
     def reads(self) -> list[bytes]:
         """As a socket gives it: in one piece, or cut."""
-        data = self.bytes_()
+        data = self.bytes_() + self.behind.encode()
         edges = [0, *sorted(cut % len(data) for cut in self.cuts), len(data)]
         return [data[begin:end] for begin, end in pairwise(edges) if end > begin]
 
@@ -75,7 +80,16 @@ class WireRequestDrill(Drill[Case, Case, Said]):
 
     job_type = Case
     seen_type = Said
-    checks = ("sample", "several-turns", "chinese", "header-case", "two-reads", "not-streamed", "at-random")
+    checks = (
+        "sample",
+        "several-turns",
+        "chinese",
+        "header-case",
+        "two-reads",
+        "not-streamed",
+        "next-request",
+        "at-random",
+    )
     faults = (NO_DICT, METHOD, PATH, HEADERS, MESSAGES, STREAM, NO_BYTES, NOT_HTTP, BUILT)
 
     def find(self, module: ModuleType, file: str) -> object:
@@ -109,6 +123,11 @@ class WireRequestDrill(Drill[Case, Case, Said]):
                 cuts=(_where(Case("", chat, chinese, True), "什".encode()) + 1,),
             ),
             Case("not-streamed", chat, ask, False),
+            Case("next-request", chat, ask, True, behind=NEXT),
+            Case("next-request", chat, chinese, True, behind=NEXT),
+            Case(
+                "next-request", chat, ask, True, cuts=(len(Case("", chat, ask, True).bytes_()),), behind=NEXT
+            ),
         ]
         return [*fixed, *(_random_case(rng, (*ask, *turns, *chinese)) for _ in range(20))]
 
@@ -131,8 +150,8 @@ class WireRequestDrill(Drill[Case, Case, Said]):
         return case.check
 
     def in_words(self, case: Case, say: Say) -> str:
-        text = case.bytes_().decode(errors="replace").replace("\r\n", "\\r\\n")
-        return say("request", text=text, reads=len(case.reads()))
+        text = b"".join(case.reads()).decode(errors="replace").replace("\r\n", "\\r\\n")
+        return say("request", text=text, count=len(case.reads()))
 
     def size(self, case: Case) -> tuple[int, ...]:
         return len(case.cuts), len(case.messages), len(case.bytes_())
@@ -209,4 +228,5 @@ def _random_case(rng: random.Random, messages: Sequence[dict[str, str]]) -> Case
     cuts = tuple(rng.randrange(1, 400) for _ in range(rng.randint(0, 3)))
     names = rng.choice(("usual", "lower", "upper"))
     stream, compact = rng.random() < 0.5, rng.random() < 0.5
-    return Case("at-random", "/v1/chat/completions", some, stream, names, cuts, compact=compact)
+    behind = rng.choice(("", NEXT))
+    return Case("at-random", "/v1/chat/completions", some, stream, names, cuts, (), compact, behind)

@@ -15,7 +15,7 @@ def parse(reads: Iterable[bytes]) -> dict[str, Any]:
     for line in lines:
         name, _, value = line.partition(":")
         headers[name.strip().lower()] = value.strip()
-    fields = json.loads(body.decode())
+    fields = json.loads(body[: int(headers["content-length"])].decode())
     return {
         "method": method,
         "path": path,
