@@ -10,6 +10,7 @@ from pathlib import Path
 
 from .. import resources
 from ..language import Sentence
+from ..panics import panics_as_errors
 from .directory import weight_files
 from .errors import ModelError
 
@@ -101,10 +102,11 @@ def _from_hub(name: str, source: str) -> Path:
             )
         ) from None
     # Not in the cache, or only in part: which error says so varies between versions of the hub's client.
-    with contextlib.suppress(Exception):
+    with contextlib.suppress(Exception), panics_as_errors():
         return _complete(Path(snapshot_download(name, allow_patterns=HUB_FILES, local_files_only=True)))
     try:
-        return _complete(Path(snapshot_download(name, allow_patterns=HUB_FILES)))
+        with panics_as_errors():
+            return _complete(Path(snapshot_download(name, allow_patterns=HUB_FILES)))
     except ModelError:
         raise
     except Exception as error:  # A hub's client raises a dozen kinds of its own and of its HTTP library.

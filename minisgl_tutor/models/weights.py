@@ -11,6 +11,7 @@ from safetensors import SafetensorError, safe_open
 from torch import Tensor
 
 from ..language import Sentence
+from ..panics import LibraryPanic, panics_as_errors
 from ..progress import progress
 from .decoder import Decoder
 from .directory import weight_files
@@ -36,11 +37,11 @@ def load_weights(decoder: Decoder, model_dir: Path) -> None:
     ):
         for file in weight_files(model_dir):
             try:
-                with safe_open(file, framework="pt") as tensors:
+                with panics_as_errors(), safe_open(file, framework="pt") as tensors:
                     for name in tensors.keys():  # noqa: SIM118 (not a dict)
                         if not _ignored(name, decoder):
                             advance(_fill(places, name, tensors, decoder.shard, file))
-            except (SafetensorError, OSError) as error:
+            except (SafetensorError, LibraryPanic, OSError) as error:
                 raise ModelError(
                     Sentence(
                         "{file} is damaged ({reason}); download the model again.",

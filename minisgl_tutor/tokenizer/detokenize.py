@@ -115,14 +115,14 @@ class DetokenizeManager:
             return None
         try:
             text = self._new_text(status, msg)
+            if msg.logprobs is not None and msg.finish_reason != "stop":
+                status.logprobs = status.logprobs or HeldLogprobs()
+                status.logprobs.put(as_texts(msg.logprobs, self.tokenizer.decoder), text)
         except Exception as error:
             status.ended = True
             logger.exception("token %s of request %s cannot be decoded", msg.next_token, msg.uid)
             message = f"the answer cannot be decoded: {error}"
             return ErrorReply(uid=msg.uid, message=message, code="detokenize_error")
-        if msg.logprobs is not None and msg.finish_reason != "stop":
-            status.logprobs = status.logprobs or HeldLogprobs()
-            status.logprobs.put(as_texts(msg.logprobs, self.tokenizer.decoder), text)
         return self._shown(status, msg, text)
 
     def _shown(self, status: DecodeStatus, msg: DetokenizeMsg, text: str) -> UserReply:

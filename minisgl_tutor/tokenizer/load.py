@@ -16,6 +16,7 @@ from tokenizers import AddedToken
 from tokenizers import Tokenizer as LibraryTokenizer
 
 from ..language import Sentence
+from ..panics import panics_as_errors
 from .template import ChatTemplate
 from .tokenizer import Tokenizer
 
@@ -64,7 +65,8 @@ def _ids(value: Any) -> list[int]:
 
 def _from_json(path: Path, now: Clock) -> Tokenizer:
     try:
-        library = LibraryTokenizer.from_file(str(path / "tokenizer.json"))
+        with panics_as_errors():
+            library = LibraryTokenizer.from_file(str(path / "tokenizer.json"))
     except Exception as error:  # the library raises bare exceptions
         raise TokenizerNotFound(
             Sentence("{file} cannot be read: {reason}", file=path / "tokenizer.json", reason=str(error))
@@ -91,11 +93,14 @@ def _from_transformers(path: Path, now: Clock) -> Tokenizer:
             )
         ) from error
     try:
-        if path.is_dir():
-            loaded = AutoTokenizer.from_pretrained(path, local_files_only=True)
-        else:
-            loaded = AutoTokenizer.from_pretrained(path.parent, gguf_file=path.name, local_files_only=True)
-        library = loaded.backend_tokenizer
+        with panics_as_errors():
+            if path.is_dir():
+                loaded = AutoTokenizer.from_pretrained(path, local_files_only=True)
+            else:
+                loaded = AutoTokenizer.from_pretrained(
+                    path.parent, gguf_file=path.name, local_files_only=True
+                )
+            library = loaded.backend_tokenizer
     except Exception as error:  # transformers raises whatever its many readers do
         reason = str(error).partition("\n")[0].rstrip(": ")
         raise TokenizerNotFound(

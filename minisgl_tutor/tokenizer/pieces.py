@@ -18,6 +18,8 @@ from typing import Any, NamedTuple, Protocol
 
 from tokenizers import Tokenizer as LibraryTokenizer
 
+from ..panics import panics_as_errors
+
 REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
 LONGEST_UNFINISHED = 3
 
@@ -152,6 +154,7 @@ class LibraryDecoder:
     def __init__(self, tokenizer: LibraryTokenizer) -> None:
         self._tokenizer = tokenizer
 
+    @panics_as_errors()
     def decode(self, ids: Sequence[int]) -> str:
         return self._tokenizer.decode(list(ids), skip_special_tokens=True)
 
@@ -165,6 +168,7 @@ class LibraryDecoder:
     def plain(self, token: int) -> PlainText | None:
         return None
 
+    @panics_as_errors()
     def bytes_of(self, token: int) -> bytes:
         return self._tokenizer.decode([token], skip_special_tokens=False).encode()
 

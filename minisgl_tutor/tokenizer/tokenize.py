@@ -7,18 +7,22 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..message import ErrorReply, TokenizeMsg
+from ..panics import LibraryPanic
 from .template import ChatTemplateError
 from .tokenizer import Tokenizer
 
 logger = logging.getLogger(__name__)
 
+OWN_FAULT = "the tokenizer failed at the text, through no fault of yours; the server's log says why"
+
 
 class Refused(Exception):
-    """This input cannot be turned into ids; ``code`` names the reason."""
+    """This input cannot be turned into ids; ``code`` names the reason, ``status`` tells whose fault it is."""
 
-    def __init__(self, code: str, message: str) -> None:
+    def __init__(self, code: str, message: str, status: int = 400) -> None:
         super().__init__(message)
         self.code = code
+        self.status = status
 
 
 class TokenizeManager:
@@ -70,6 +74,8 @@ class TokenizeManager:
             if len(texts) > 1:
                 return [result for text in texts for result in self._encode([text], add_special_tokens)]
             logger.warning("a text of %d characters cannot be tokenized: %s", len(texts[0]), error)
+            if isinstance(error, LibraryPanic):
+                return [Refused("tokenizer_failed", OWN_FAULT, 500)]
             return [Refused("invalid_text", f"the tokenizer does not accept the text: {error}")]
         return [ids or Refused("empty_prompt", "the prompt is empty: it has no tokens") for ids in encoded]
 
@@ -94,4 +100,4 @@ def _error_reply(msg: TokenizeMsg, refused: Refused) -> ErrorReply:
     # What a template says may hold anything; a reply must be text.
     message = str(refused).encode(errors="replace").decode()
     param = "prompt" if isinstance(msg.text, str) else "messages"
-    return ErrorReply(uid=msg.uid, message=message, status=400, code=refused.code, param=param)
+    return ErrorReply(uid=msg.uid, message=message, status=refused.status, code=refused.code, param=param)

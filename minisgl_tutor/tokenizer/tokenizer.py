@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from tokenizers import Tokenizer as LibraryTokenizer
 
+from ..panics import panics_as_errors
 from .pieces import PlainText, token_decoder
 from .template import ChatTemplate, ChatTemplateError, Conversation
 
@@ -44,6 +45,7 @@ class Tokenizer:
         """The ids of ``text``, with the tokens that the model expects around a text."""
         return self.encode_batch([text], add_special_tokens)[0]
 
+    @panics_as_errors()
     def encode_batch(self, texts: list[str], add_special_tokens: bool = True) -> list[list[int]]:
         encodings = self._library.encode_batch_fast(texts, add_special_tokens=add_special_tokens)
         return [encoding.ids for encoding in encodings]

@@ -6,9 +6,11 @@ import logging
 import subprocess
 import sys
 from dataclasses import dataclass
+from typing import Any
 
 import pytest
 from tokenizers import Tokenizer as LibraryTokenizer
+from tokenizers import decoders
 
 from minisgl_tutor.links import MemoryChannel, MemoryPull, MemoryPush
 from minisgl_tutor.message import (
@@ -21,11 +23,14 @@ from minisgl_tutor.message import (
     ErrorReply,
     Message,
     SamplingParams,
+    ScoredToken,
     TokenizeMsg,
+    TokenLogprobs,
     UserMsg,
     UserReply,
     decode,
 )
+from minisgl_tutor.panics import PANICS_OF
 from minisgl_tutor.tokenizer.detokenize import DetokenizeManager
 from minisgl_tutor.tokenizer.server import TokenizeWorker
 from minisgl_tutor.tokenizer.template import ChatTemplate
@@ -162,3 +167,62 @@ def test_the_worker_comes_without_torch_and_transformers() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+class Panicking:
+    """A library that fails as one in Rust does at the texts and the tokens that have an X in them."""
+
+    def __init__(self, library: LibraryTokenizer) -> None:
+        self._library = library
+        self.decoder = decoders.WordPiece()  # none that is known piece by piece
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._library, name)
+
+    def encode_batch_fast(self, texts: list[str], add_special_tokens: bool) -> Any:
+        if any("X" in text for text in texts):
+            raise Panic("index out of bounds")
+        return self._library.encode_batch_fast(texts, add_special_tokens=add_special_tokens)
+
+    def decode(self, ids: list[int], skip_special_tokens: bool) -> str:
+        if ord("X") in ids:
+            raise Panic("index out of bounds")
+        return self._library.decode(ids, skip_special_tokens=skip_special_tokens)
+
+
+Panic = type("PanicException", (BaseException,), {"__module__": PANICS_OF})
+
+
+@pytest.fixture
+def panicking(rig: Rig, byte_library: LibraryTokenizer) -> Rig:
+    tokenizer: Any = Tokenizer(Panicking(byte_library))  # type: ignore[arg-type]
+    rig.worker.tokenize_manager = TokenizeManager(tokenizer)
+    rig.worker.detokenize_manager = DetokenizeManager(tokenizer)
+    return rig
+
+
+def test_a_text_at_which_the_library_panics_fails_alone(
+    panicking: Rig, caplog: pytest.LogCaptureFixture
+) -> None:
+    backend, frontend = panicking.play(request(1, "A"), request(2, "X"), request(3, "B"))
+    assert backend == [BatchBackendMsg([UserMsg(1, [65], PARAMS), UserMsg(3, [66], PARAMS)])]
+    (error,) = frontend
+    assert isinstance(error, ErrorReply)
+    assert (error.uid, error.status, error.code) == (2, 500, "tokenizer_failed")
+    assert "index" not in error.message, "that is for the log"
+    assert "index out of bounds" in caplog.text
+
+
+@pytest.mark.parametrize("logprobs", [None, TokenLogprobs(ScoredToken(ord("X"), -1.0))])
+def test_a_token_at_which_the_library_panics_ends_its_request_alone(
+    panicking: Rig, caplog: pytest.LogCaptureFixture, logprobs: TokenLogprobs | None
+) -> None:
+    token = 66 if logprobs else ord("X")
+    backend, frontend = panicking.play(DetokenizeMsg(1, token, logprobs=logprobs), DetokenizeMsg(2, 66))
+    assert backend == [AbortBackendMsg(1)]
+    assert isinstance(frontend[0], BatchFrontendMsg)
+    error, reply = frontend[0].data
+    assert isinstance(error, ErrorReply)
+    assert (error.uid, error.status, error.code) == (1, 500, "detokenize_error")
+    assert reply == UserReply(2, "B", False)
+    assert "index out of bounds" in caplog.text
