@@ -5,8 +5,8 @@
 只继承、没写在这里的方法也可以重写，再用 `minisgl-tutor check exercise-7` 评判。怎样才算正确，
 见旁边的 exercise-7.zh.md。
 
-父类在 minisgl_tutor/server/frontend.py 里，它本身就是一份正确答案；先自己试一试再读，收获更大。
-客户端没等到完整的回答就离开，Starlette 的 `request` 有两种办法发现：
+父类在 minisgl_tutor/server/frontend.py 里，它本身就是一份正确答案；先自己试一试，再去读，
+收获更大。客户端没等到完整的回答就离开，Starlette 的 `request` 有两种办法发现：
 `receive()` 会等来 "http.disconnect"，`is_disconnected()` 则立即回答它是否已经离开。发现之后，
 抛出 minisgl_tutor.server.openai.sse 里的 ClientDisconnected。
 """
