@@ -176,6 +176,11 @@ class Exchange:
         """The app returned or failed, which may be before or after the client's side is over, or never."""
         return self._app_over.is_set()
 
+    @property
+    def reading(self) -> bool:
+        """The client is taking a chunk, for which it needs time."""
+        return self._taking is not None
+
     async def wait(self) -> None:
         """Until `over`."""
         await self._over.wait()

@@ -305,7 +305,8 @@ class Player:
             if self._stage.tracer.count > before or not self._stage.quiet:
                 continue
             self._audit()
-            if not self._pending and self._loop.now_us() > self._plan.last_us:
+            reading = any(exchange.reading for exchange in self.result.exchanges.values())
+            if not (self._pending or reading) and self._loop.now_us() > self._plan.last_us:
                 return
             # Whole periods, so that when something is audited does not depend on what was skipped.
             idle_us = (self._plan.next_us(self._loop.now_us()) or 0) - self._loop.now_us()

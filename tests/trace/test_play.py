@@ -58,6 +58,13 @@ def test_hours_in_which_nothing_happened_are_skipped(script) -> None:
     assert json.loads(played.exchanges[last].body)["choices"][0]["message"]["content"] == "two"
 
 
+def test_a_client_that_needs_a_second_for_each_piece_gets_its_whole_answer(script) -> None:
+    rid = script.request(0, "abc")
+    script.pace(rid, chunk_us=1_000_000)
+    exchange = play(script.recording(), script.tokenizer).exchanges[rid]
+    assert exchange.body.endswith(b"data: [DONE]\n\n") and exchange.over
+
+
 def test_a_client_that_left_before_its_request_was_submitted_is_submitted_and_aborted(script) -> None:
     """The recorded server had read the body, and learnt a moment later that nobody waits."""
     rid = script.request(1000, "hello")
