@@ -98,7 +98,7 @@ def test_a_gap_is_marked_on_the_time_line_and_said(look: Look, shown: Shown) -> 
     assert looked.number == gaps[-1].number
     assert str(gaps[-1].note) in looked.text("#finding")
     looked.click("#language")
-    assert "中止从不到达 detokenizer" in looked.text("#finding")
+    assert "中止从不传到解码进程" in looked.text("#finding")
 
 
 def test_the_slider_and_a_click_on_a_row(look: Look, shown: Shown) -> None:
