@@ -37,6 +37,7 @@ from .serve_options import (
     IdleTimeout,
     KVCacheDtype,
     LogLevel,
+    MaxBodiesBytes,
     MaxBodyBytes,
     MaxPromptChars,
     MaxWaiting,
@@ -217,6 +218,7 @@ def serve(
     api_key: ApiKey = None,
     allow_origin: AllowOrigin = None,
     max_body_bytes: MaxBodyBytes = Limits.max_body_bytes,
+    max_bodies_bytes: MaxBodiesBytes = Limits.max_bodies_bytes,
     max_prompt_chars: MaxPromptChars = Limits.max_prompt_chars,
     max_waiting: MaxWaiting = Limits.max_waiting,
     backlog_limit: BacklogLimit = ServerArgs.backlog_limit,
@@ -306,6 +308,7 @@ def serve(
         backlog_bytes=backlog_bytes,
         limits=Limits(
             max_body_bytes=max_body_bytes,
+            max_bodies_bytes=max_bodies_bytes,
             body_timeout=body_timeout,
             max_prompt_chars=max_prompt_chars,
             max_waiting=max_waiting,

@@ -159,6 +159,9 @@ BacklogBytes = Annotated[
     int, _count("Bytes of an answer that may wait for a slow client; beyond, it gets an error.")
 ]
 MaxBodyBytes = Annotated[int, _count("Largest body of a request; beyond, 413.")]
+MaxBodiesBytes = Annotated[
+    int, _count("Bytes of the bodies of all requests; beyond, a large one gets 503 and Retry-After.")
+]
 MaxPromptChars = Annotated[
     int,
     _count(

@@ -63,9 +63,9 @@ def test_every_option_reaches_the_server(launches: Launches, tmp_path: Path) -> 
         "--dummy-weight --threads 3 --page-size 1 --num-pages 9 --max-running-requests 5 --max-seq-len 99 "
         "--backlog-limit 8 --step-ms 2 --prefill-budget 64 --cache naive --admission reserve --no-overlap "
         f"--seed 11 --gap late-abort --gap early-break --record {record} --record-messages "
-        "--log-level error --shell --backlog-bytes 7 --max-body-bytes 1 --body-timeout 2 "
-        "--max-prompt-chars 3 --max-waiting 0 --first-token-timeout 5 --request-timeout 6 --idle-timeout 7.5 "
-        "--write-timeout 8 --shutdown-timeout 0 --hung-after 10 --stuck-after 11 "
+        "--log-level error --shell --backlog-bytes 7 --max-body-bytes 1 --max-bodies-bytes 13 "
+        "--body-timeout 2 --max-prompt-chars 3 --max-waiting 0 --first-token-timeout 5 --request-timeout 6 "
+        "--idle-timeout 7.5 --write-timeout 8 --shutdown-timeout 0 --hung-after 10 --stuck-after 11 "
         "--debug-endpoints --api-key sk-1 --allow-origin http://a --allow-origin http://b"
     )
     serve(*options.split())
@@ -87,7 +87,7 @@ def test_every_option_reaches_the_server(launches: Launches, tmp_path: Path) -> 
             max_seq_len=99,
             backlog_limit=8,
             backlog_bytes=7,
-            limits=Limits(1, 2, 3, 0, 5, 6, 7.5, 8, 0, 10, 11),
+            limits=Limits(1, 13, 2, 3, 0, 5, 6, 7.5, 8, 0, 10, 11),
             api_key="sk-1",
             allow_origins=("http://a", "http://b"),
             step_ms=2,

@@ -48,9 +48,7 @@ async def _on_http_error(request: Request, failure: Exception) -> Response:
     code = CODES.get(failure.status_code, "http_error")
     if failure.__cause__ is not None:  # of a body that no JSON reader takes
         message, code = f"{failure.detail}: {failure.__cause__}", "invalid_json"
-    answer = error_response(refused(message, None, code, failure.status_code))
-    answer.headers.update(failure.headers or {})
-    return answer
+    return error_response(refused(message, None, code, failure.status_code, failure.headers or {}))
 
 
 async def _on_disconnected(request: Request, failure: Exception) -> Response:

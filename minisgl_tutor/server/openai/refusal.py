@@ -6,12 +6,10 @@ from collections.abc import Mapping
 
 from starlette.responses import Response
 
-from .failure import refused
+from .failure import NO_HEADERS, refused
 from .sse import error_response
 
 
-def refusal(status: int, message: str, code: str, headers: Mapping[str, str] | None = None) -> Response:
+def refusal(status: int, message: str, code: str, headers: Mapping[str, str] = NO_HEADERS) -> Response:
     """The error envelope with this status, and ``headers`` besides."""
-    answer = error_response(refused(message, None, code, status))
-    answer.headers.update(headers or {})
-    return answer
+    return error_response(refused(message, None, code, status, headers))

@@ -37,7 +37,7 @@ def event(body: dict[str, Any]) -> bytes:
 
 
 def error_response(failure: RequestFailed) -> Response:
-    return JSONResponse(error_body(failure.reply), status_code=failure.reply.status)
+    return JSONResponse(error_body(failure.reply), failure.reply.status, failure.headers)
 
 
 async def unless(interruption: Coroutine[Any, Any, Exception], work: Coroutine[Any, Any, T]) -> T:

@@ -22,6 +22,7 @@ from starlette.responses import Response
 from ..frontend import FrontendManager
 from ..health import OK
 from ..limits.admission import Admission
+from ..limits.bodies import Bodies
 from ..limits.deadlines import Deadlines
 from ..workers.pulse import Amount, amounts
 from .ledger import Distribution, Ledger
@@ -57,6 +58,7 @@ class Metrics:
         state: FrontendManager,
         ledger: Ledger,
         admission: Admission,
+        bodies: Bodies,
         deadlines: Deadlines,
         pulses: Pulses,
         connections: Callable[[], int],
@@ -65,6 +67,7 @@ class Metrics:
         self._state = state
         self._ledger = ledger
         self._admission = admission
+        self._bodies = bodies
         self._deadlines = deadlines
         self._pulses = pulses
         self._connections = connections
@@ -84,6 +87,7 @@ class Metrics:
             "POST requests that came and have not ended; one may ask for several answers.",
             self._admission.inside,
         )
+        yield self._gauge("http_body_bytes", "Bytes of bodies of those requests.", self._bodies.held)
         yield self._gauge("http_connections", "Open connections of clients.", self._connections())
         yield self._counter("prompt_tokens", "Tokens of prompts, of finished requests.", ledger.prompt_tokens)
         yield self._counter("generation_tokens", "Tokens of answers.", ledger.generation_tokens)
@@ -109,6 +113,7 @@ class Metrics:
         )
         yield self._counters("request_success", "Requests that ended.", "finished_reason", self._ended())
         refused = {reason: self._admission.refused[reason] for reason in REFUSALS}
+        refused["too_many_bytes"] = self._bodies.refused
         yield self._counters("requests_refused", "Requests that were turned away.", "reason", refused)
         expired = {limit: self._deadlines.expired[limit] for limit in LIMITS}
         yield self._counters("requests_expired", "Requests that a time limit ended.", "limit", expired)

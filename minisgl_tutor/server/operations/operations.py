@@ -1,6 +1,6 @@
 """What stands around the app when it is served for real, and nowhere else.
 
-    RequestLog > CORS > ApiKey > Admission > (recording) > the app
+    RequestLog > CORS > ApiKey > Admission > Bodies > (recording) > the app
 
 A replay plays the app alone: what was turned away out here never came to it.
 """
@@ -21,6 +21,7 @@ from ..frontend import FrontendManager
 from ..health import OK
 from ..limits.access import REQUEST_ID, ApiKey, RequestLog
 from ..limits.admission import Admission
+from ..limits.bodies import Bodies
 from ..limits.connections import ConnectionWatch
 from ..limits.deadlines import Deadlines
 from .ledger import Ledger
@@ -50,7 +51,8 @@ class Operations:
         pulses: Pulses,
     ) -> None:
         self.limits = limits = args.limits
-        self.admission = Admission(core, state, args.max_running_req + limits.max_waiting)
+        bodies = Bodies(core, limits.max_bodies_bytes)
+        self.admission = Admission(bodies, state, args.max_running_req + limits.max_waiting)
         self.asgi: ASGIApp = self.admission
         if args.api_key is not None:
             self.asgi = ApiKey(self.asgi, args.api_key)
@@ -73,6 +75,7 @@ class Operations:
             state,
             ledger,
             self.admission,
+            bodies,
             self._deadlines,
             pulses,
             lambda: len(self.connections()),
