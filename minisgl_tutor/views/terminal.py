@@ -173,9 +173,12 @@ def heading(step: Step, say: Tongue) -> Text:
         case "completed":
             complete = Sentence("the answer is complete, status {status}", status=content["status"])
             text.append(say(complete), style="green")
+        case "truncated":
+            text.append(say(Sentence("the server breaks the answer off")), style="bold yellow")
+        case "app failed":
+            text.append(say(Sentence("the server's code failed: {what}", what=content["note"])), style="red")
         case _:
-            note = content.get("note", "")
-            text.append(f"{step.title} {say(note) if isinstance(note, Sentence) else note}")
+            text.append(say(content["note"]))
     return text
 
 

@@ -68,8 +68,14 @@ function gapName(step) {
   return step.gap || text("leftBehind");
 }
 
+function nameOf(step) {
+  if (step.kind === "gap") return gapName(step);
+  return step.kind === "client" ? text(step.title) : step.title;
+}
+
 function labelOf(step) {
-  const name = step.kind === "gap" ? `⚠ ${gapName(step)}` : step.kind === "fork" ? `↳ ${step.title}` : step.title;
+  const mark = { gap: "⚠ ", fork: "↳ " }[step.kind] ?? "";
+  const name = mark + nameOf(step);
   const unrecorded = step.content.some((content) => content.not_recorded) ? [text("notRecorded")] : [];
   return [name, ...(step.uids.length ? [someUids(step.uids)] : []), ...unrecorded].join(" · ");
 }
@@ -277,7 +283,7 @@ function whenText(step) {
 
 function drawStep() {
   const { step } = cursor;
-  put(byId("step"), `#${step.number} ${wayOf(step)} · ${step.kind === "gap" ? gapName(step) : step.title}`);
+  put(byId("step"), `#${step.number} ${wayOf(step)} · ${nameOf(step)}`);
   const uids = step.uids.slice(0, 12).flatMap((uid) => [" · ", uidChip(uid)]);
   put(byId("when"), whenText(step), ...(uids.length ? uids : [` · ${text("noUid")}`]));
   if (step.note && step.kind !== "gap") byId("when").append(visible(` · ${said(step.note)}`));
