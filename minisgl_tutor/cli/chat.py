@@ -14,6 +14,7 @@ from ..language import Sentence, Tongue, sentence_of
 from ..server.config import API_KEY_VARIABLE, ServerArgs
 from .caller import caller
 from .fail import fail
+from .told import tell
 from .wrap import Wrap
 
 if TYPE_CHECKING:
@@ -85,7 +86,7 @@ def _converse(conversation: Conversation, say: Tongue) -> None:
     if terminal:
         with suppress(ImportError):
             import readline  # noqa: F401  (input() then edits its line and knows the earlier ones)
-        print(say(BANNER.with_values(model=model)))
+        tell(say(BANNER.with_values(model=model)))
     while True:
         try:
             line = input("> " if terminal else "").strip()
@@ -99,14 +100,14 @@ def _converse(conversation: Conversation, say: Tongue) -> None:
         if line == "/new":
             conversation.forget()
         elif COMMAND.match(line):
-            typer.echo(say(NO_COMMAND.with_values(line=line)), err=True)
+            tell(say(NO_COMMAND.with_values(line=line)), err=True)
         elif line:
             try:
                 _answer(conversation, line, say)
             except KeyboardInterrupt:
                 print(say(Sentence(" [stopped]")))
             except AskError as error:
-                typer.echo(say(Sentence("Error: {what}", what=sentence_of(error))), err=True)
+                tell(say(Sentence("Error: {what}", what=sentence_of(error))), err=True)
     if terminal:
         print()
 
@@ -119,4 +120,4 @@ def _answer(conversation: Conversation, question: str, say: Tongue) -> None:
             print(wrap.feed(piece) if wrap else piece, end="", flush=True)
     print(wrap.end() if wrap else "")
     if conversation.finish_reason == "length":
-        typer.echo(say(CUT_OFF), err=True)
+        tell(say(CUT_OFF), err=True)

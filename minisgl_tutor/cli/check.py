@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ..language import Sentence, sentence_of
+from ..language import Sentence, sentence_of, verbatim
 from .caller import caller
 from .desk import EXERCISE, Desk
+from .told import tell
 
 if TYPE_CHECKING:
     from ..exercises.catalogue import Exercise
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 def check(
     context: typer.Context,
     names: Annotated[
-        list[str] | None, typer.Argument(metavar="EXERCISE...", help=EXERCISE, show_default=False)
+        list[str] | None, typer.Argument(metavar="EXERCISE", help=EXERCISE, show_default=False)
     ] = None,
     everything: Annotated[bool, typer.Option("--all", help="All that you have begun.")] = False,
     chapter: Annotated[
@@ -51,6 +52,8 @@ def check(
     elif len(verdicts) > 1:
         right = sum(verdict.exit is Exit.RIGHT for _, verdict in verdicts)
         desk.tell(how_many(right, len(verdicts)))
+    else:
+        _tell_next(desk, *verdicts[0])
     if report is not None:
         _write_report(desk, report, verdicts, chosen, quiet=json)
     raise typer.Exit(max(verdict.exit for _, verdict in verdicts))
@@ -92,7 +95,7 @@ def judged(desk: Desk, exercise: Exercise, seed: int, quiet: bool) -> Verdict:
     _note(desk, exercise, verdict, digest)  # first: what is announced as passed is kept, whatever comes then
     if not quiet:
         for line in verdict.lines:
-            typer.echo(line)
+            tell(line)
         for sentence in _after(desk, exercise, verdict):
             desk.tell(sentence)
     return verdict
@@ -116,10 +119,7 @@ def _after(desk: Desk, exercise: Exercise, verdict: Verdict) -> list[Sentence]:
     from ..exercises.workspace import shown
 
     if verdict.exit is Exit.NOT_YET:
-        english, chinese = desk.workspace.texts(exercise)
-        return [
-            Sentence("What is asked: {file}", file=shown(chinese if desk.say.language == "zh" else english))
-        ]
+        return [Sentence("What is asked: {file}", file=shown(desk.text(exercise)))]
     if verdict.exit is Exit.RIGHT:
         solutions, wrong = (shown(exercise.path / folder) for folder in ("solutions", "wrong"))
         return [
@@ -127,6 +127,17 @@ def _after(desk: Desk, exercise: Exercise, verdict: Verdict) -> list[Sentence]:
             Sentence("Fixes that look right, and what they miss: {folder}", folder=wrong),
         ]
     return []
+
+
+def _tell_next(desk: Desk, exercise: Exercise, verdict: Verdict) -> None:
+    from ..exercises.verdict import Exit
+    from .told import tell_next
+
+    if verdict.exit is Exit.NOT_YET:
+        tell_next({f"hint {exercise.name}": Sentence("helps, three times at most")}, desk.say)
+    elif verdict.exit is Exit.RIGHT and (following := desk.next_exercise(exercise)):
+        title = verbatim(following.teller(desk.say)("title"))
+        tell_next({f"start {following.name}": title}, desk.say)
 
 
 def _note(desk: Desk, exercise: Exercise, verdict: Verdict, digest: str) -> None:

@@ -11,6 +11,7 @@ import typer
 
 from ..language import Sentence, Tongue, sentence_of
 from .fail import fail
+from .told import tell
 
 if TYPE_CHECKING:
     from ..exercises.catalogue import Exercise
@@ -31,7 +32,20 @@ class Desk:
 
     def tell(self, sentence: Sentence, err: bool = False) -> None:
         """On a line of its own."""
-        typer.echo(self.say(sentence), err=err)
+        tell(self.say(sentence), err=err)
+
+    def text(self, exercise: Exercise) -> Path:
+        """What is asked, in the reader's language."""
+        english, chinese = self.workspace.texts(exercise)
+        return chinese if self.say.language == "zh" else english
+
+    def next_exercise(self, exercise: Exercise) -> Exercise | None:
+        """The next one that has not been passed, from the first on again behind the last; None: all have."""
+        from ..exercises.catalogue import exercises
+
+        place = exercises().index(exercise) + 1
+        states = ((each, self.workspace.state(each)) for each in exercises()[place:] + exercises()[:place])
+        return next((each for each, state in states if state not in ("passed", "changed")), None)
 
     def exercise(self, name: str) -> Exercise:
         """The exercise of that name; ends the program if there is none."""

@@ -10,6 +10,7 @@ from ..language import Sentence
 from .caller import caller
 from .check import how_many
 from .desk import Desk
+from .told import tell_next
 
 COLUMNS = (Sentence("exercise"), Sentence("what it is about"), Sentence("state"))
 STATES = {
@@ -18,6 +19,12 @@ STATES = {
     "passed": Sentence("passed"),
     "changed": Sentence("changed since it passed"),
 }
+
+NEXT = {
+    "not-started": ("start", Sentence("begins it")),
+    "started": ("check", Sentence("judges what you have")),
+}
+"""What to do with the first exercise that is in such a state."""
 
 
 def exercises(
@@ -44,6 +51,11 @@ def exercises(
     console = Console(highlight=False)
     console.print(table)
     console.print(desk.say(how_many(states.count("passed"), len(listed))))
+    for exercise, state in zip(listed, states, strict=True):
+        if state in NEXT:
+            command, purpose = NEXT[state]
+            tell_next({f"{command} {exercise.name}": purpose}, desk.say)
+            break
 
 
 def _title(part: str) -> Sentence:

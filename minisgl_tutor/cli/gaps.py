@@ -9,8 +9,12 @@ import typer
 
 from ..language import Sentence, Tongue
 from .caller import caller
+from .program import program
+from .told import tell, tell_next
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from rich.console import Console
 
     from ..gaps import Gap
@@ -21,20 +25,26 @@ FOUND_BY = {
     "answer": Sentence("the auditor, by the answer and its tokens"),
     "wire": Sentence("the auditor, by what the client is told"),
 }
-
-LEGEND = (
-    Sentence(
-        "Who has it: `chapter`, the reference, as the chapters tell; `reference`, the reference, as runs of "
-        "it showed; `this project`, nobody: a mistake that lies near."
-    ),
-    Sentence(
-        "Found by: `auditor`, which looks at what is held and sent; `books`, the scheduler's own "
-        "(check_integrity); `answer`, held against its tokens; `wire`, what the client is told, held against "
-        "what is so."
-    ),
+IN_SHORT = {
+    "auditor": Sentence("auditor"),
+    "books": Sentence("books"),
+    "answer": Sentence("answer"),
+    "wire": Sentence("wire"),
+}
+WHO_HAS_IT = {
+    "chapter": Sentence("In the reference, as the chapters tell"),
+    "reference": Sentence("In the reference, as runs of it showed"),
+    "this project": Sentence("In nobody's code: mistakes that lie near"),
+}
+COLUMNS = (Sentence("gap"), Sentence("what is wrong"), Sentence("found by"))
+LEGEND = Sentence(
+    "Found by: the auditor, which looks at what is held and sent; the books, the scheduler's own "
+    "(check_integrity); the answer, held against its tokens; the wire, what the client is told, held "
+    "against what is so."
 )
 
-COLUMNS = (Sentence("what is wrong"), Sentence("claims"), Sentence("who has it"), Sentence("found by"))
+WIDEST = 100
+"""Columns of the list: beyond, the eye loses its line."""
 
 
 def gaps(
@@ -45,43 +55,53 @@ def gaps(
 ) -> None:
     """List the faults that can be switched on: what is wrong, who has it, and what finds it."""
     from rich.console import Console
-    from rich.table import Table
 
     from ..gaps import GAPS, UnknownGap, resolve
     from ..language import sentence_of
-    from ..views.breaks import BREAK, with_breaks
     from .fail import fail
-    from .program import program
 
     say = caller(context).say
     console = Console(highlight=False)
-    if name is not None:
-        try:
-            chosen = resolve([name])
-        except UnknownGap as error:
-            fail(sentence_of(error))
-        for gap in GAPS:
-            if gap.name in chosen:
-                _explain(console, gap, program(), say)
+    if name is None:
+        _list(console, GAPS, say)
         return
-    table = Table(box=None, pad_edge=False)
-    table.add_column(say(Sentence("gap")), no_wrap=True)
-    for column in COLUMNS:
-        table.add_column(say(column))
+    try:
+        chosen = resolve([name])
+    except UnknownGap as error:
+        fail(sentence_of(error))
     for gap in GAPS:
-        summary = with_breaks(say(gap.summary))
-        table.add_row(gap.name, summary, ", ".join(gap.claims), gap.source, gap.shown_by)
+        if gap.name in chosen:
+            _explain(console, gap, program(), say)
+
+
+def _list(console: Console, gaps: Sequence[Gap], say: Tongue) -> None:
+    from rich.cells import cell_len
+    from rich.table import Table
+
+    from ..views.breaks import BREAK, with_breaks
+
+    names, about, found_by = map(say, COLUMNS)
+    widest = max(cell_len(gap.name) for gap in gaps)
+    last = max(cell_len(say(each)) for each in (COLUMNS[2], *IN_SHORT.values()))
     with console.capture() as printed:
-        console.print(table)
+        for number, (source, heading) in enumerate(WHO_HAS_IT.items()):
+            table = Table(box=None, pad_edge=False, show_header=not number, width=min(console.width, WIDEST))
+            table.add_column(names, min_width=widest, no_wrap=True)
+            table.add_column(about, ratio=1)
+            table.add_column(found_by, min_width=last, no_wrap=True)
+            for gap in gaps:
+                if gap.source == source:
+                    table.add_row(gap.name, with_breaks(say(gap.summary)), say(IN_SHORT[gap.shown_by]))
+            console.print(("\n" if number else "") + say(heading), style="bold")
+            console.print(table)
         console.print()
-        for sentence in LEGEND:
-            console.print(with_breaks(say(sentence)), style="dim")
-        console.print(say(Sentence("\nNext:")), style="bold")
+        console.print(with_breaks(say(LEGEND)), style="dim")
     typer.echo(printed.get().replace(BREAK, ""), nl=False)
-    explains = say(Sentence("explains one"))
-    console.print(f"  {program()} gaps double-free          {explains}", soft_wrap=True)
-    plays = say(Sentence("plays a scene in which it is found"))
-    console.print(f"  {program()} trace --gap double-free   {plays}", soft_wrap=True)
+    steps = {
+        "gaps double-free": Sentence("explains one"),
+        "trace --gap double-free": Sentence("plays a scene in which it is found"),
+    }
+    tell_next(steps, say)
 
 
 def _explain(console: Console, gap: Gap, program: str, say: Tongue) -> None:
@@ -91,7 +111,7 @@ def _explain(console: Console, gap: Gap, program: str, say: Tongue) -> None:
     from ..trace.scenes import scene_of_gap
     from ..views.breaks import lines_of
 
-    console.print(f"{gap.name}  {', '.join(gap.claims)}", style="bold")
+    typer.secho(f"{gap.name}  {', '.join(gap.claims)}", bold=True)
     for line in lines_of(Text(say(gap.explanation)), console.width):
         console.print(line)
     facts = {
@@ -105,5 +125,5 @@ def _explain(console: Console, gap: Gap, program: str, say: Tongue) -> None:
     console.print()
     for label, fact in facts.items():
         space = " " * (widest - cell_len(labels[label]) + 2)
-        console.print(f"  {labels[label]}{space}{fact}", soft_wrap=True)
+        tell(f"  {labels[label]}{space}{fact}")
     console.print()

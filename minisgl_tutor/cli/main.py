@@ -30,6 +30,7 @@ from .serve import serve
 from .setting import SettingError, set_language
 from .speaking import Command, Group
 from .start import start
+from .told import tell
 from .top import top
 from .trace import trace
 from .usage import complaint
@@ -138,7 +139,7 @@ def _chosen() -> Choice:
 
 def _tell(text: str) -> None:
     if text:
-        print(text, file=sys.stderr)
+        tell(text, err=True)
 
 
 def _named(arguments: list[str]) -> list[str]:

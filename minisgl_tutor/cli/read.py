@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ..language import Sentence, sentence_of
+from ..language import Sentence, sentence_of, verbatim
 from .caller import caller
 
 if TYPE_CHECKING:
@@ -54,6 +54,7 @@ def read(
     text = rendered(file, say, width, styled=sys.stdout.isatty())
     with paged(pager) as out:
         out.write(text)
+    _tell_next(what, page, say)
 
 
 def _chapter(number: int, page: str, say: Tongue) -> Path:
@@ -63,7 +64,10 @@ def _chapter(number: int, page: str, say: Tongue) -> Path:
     try:
         return chapter_file(number, say.language, page or FIRST_PAGE)
     except ChapterNotFound as error:
-        fail(sentence_of(error))
+        if page:
+            fail(sentence_of(error))
+        exercise = Sentence("{what}; an exercise has its whole name here, such as exercise-7")
+        fail(exercise.with_values(what=sentence_of(error)))
 
 
 def _exercise(name: str, page: str, say: Tongue) -> Path:
@@ -79,12 +83,48 @@ def _exercise(name: str, page: str, say: Tongue) -> Path:
         fail(sentence_of(error))
 
 
+def _tell_next(what: str, page: str, say: Tongue) -> None:
+    """Behind the pager, as a reader may quit it before its end."""
+    from ..views.chapter import FIRST_PAGE, titles
+    from .told import tell_next
+
+    steps: dict[str, Sentence] = {}
+    if what.isdecimal():
+        pages = [(number, each) for number, of in titles(say.language).items() for each in of]
+        place = pages.index((int(what), page or FIRST_PAGE))
+        for number, each in pages[place + 1 : place + 2]:
+            steps[_read(number, each)] = verbatim(titles(say.language)[number][each])
+        steps[f"exercises --chapter {int(what)}"] = Sentence("lists its exercises")
+    else:
+        steps |= _with_exercise(what, say)
+    tell_next(steps, say)
+
+
+def _with_exercise(name: str, say: Tongue) -> dict[str, Sentence]:
+    from ..exercises.catalogue import resolve
+    from .desk import Desk
+
+    exercise, workspace = resolve(name), Desk(say).workspace
+    if not workspace.file(exercise).is_file():
+        return {f"start {exercise.name}": Sentence("puts a file there, for you to change")}
+    return {
+        f"check {exercise.name}": Sentence("judges {file}", file=workspace.file(exercise).name),
+        f"hint {exercise.name}": Sentence("helps, three times at most"),
+    }
+
+
+def _read(number: int, page: str) -> str:
+    from ..views.chapter import FIRST_PAGE
+
+    return f"read {number}" if page == FIRST_PAGE else f"read {number} {page}"
+
+
 def _list(say: Tongue) -> None:
     """Every chapter and page, by the command that shows it."""
     from rich.console import Console
     from rich.table import Table
 
-    from ..views.chapter import FIRST_PAGE, titles
+    from ..views.chapter import titles
     from .program import program
 
     table = Table(box=None, pad_edge=False, show_header=False)
@@ -92,7 +132,6 @@ def _list(say: Tongue) -> None:
     table.add_column()
     for number, pages in titles(say.language).items():
         for page, title in pages.items():
-            beside = "" if page == FIRST_PAGE else f" {page}"
-            table.add_row(f"{program()} read {number}{beside}", title)
+            table.add_row(f"{program()} {_read(number, page)}", title)
     table.add_row(f"{program()} read exercise-7", say(Sentence("what an exercise asks")))
     Console(highlight=False).print(table)

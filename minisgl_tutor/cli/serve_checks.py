@@ -12,6 +12,7 @@ from ..gaps.registry import UnknownGap, resolve
 from ..language import Sentence, Tongue, reason_of, sentence_of
 from .fail import fail
 from .program import program
+from .told import tell
 
 LogName = Literal["debug", "info", "warning", "error"]
 
@@ -77,7 +78,7 @@ def say_end(status: int, shell: bool, record: str | None, profile: str | None, s
         typer.echo("\n" + say(Sentence("stopped")), err=True)  # below the ^C of a terminal
     if record is not None and Path(record).is_file() and Path(record).stat().st_size:
         command = f"{program()} trace {shlex.quote(record)}"
-        typer.echo(say(Sentence("{file}: play it with `{command}`", file=record, command=command)), err=True)
+        tell(say(Sentence("{file}: play it with `{command}`", file=record, command=command)), err=True)
     if profile is not None:
         from .profile_table import tell_profile
 

@@ -16,6 +16,7 @@ from typer.core import TyperArgument, TyperCommand, TyperGroup
 
 from ..language import ENGLISH, Sentence, Tongue
 from .caller import Caller
+from .program import program
 
 USAGE = Sentence("Usage: ")
 OPTIONS = Sentence("Options")
@@ -25,6 +26,9 @@ METAVARS = {
     "[OPTIONS]": Sentence("[OPTIONS]"),
     "COMMAND [ARGS]...": Sentence("COMMAND [ARGS]..."),
 }
+BEGIN = Sentence(
+    "New here? `{program} read 2` goes along with one request, `{program} trace --chapter 2` plays it."
+)
 FOR_ALL = Sentence("With every command: --lang en or --lang zh, and --verbose.")
 
 
@@ -43,7 +47,8 @@ class Speaking:
         say = _tongue(context)
         english = say.language == "en"
         shown: Any = copy.copy(self) if english else _said_command(self, context, say)
-        shown.epilog = "" if context.parent is None else say(FOR_ALL)
+        begin = BEGIN.with_values(program=program())
+        shown.epilog = say(begin if context.parent is None else FOR_ALL)
         show: Any = super(Speaking, shown)
         if english:
             show.format_help(context, formatter)

@@ -15,7 +15,7 @@ def start(context: typer.Context, name: Name) -> None:
     A file of yours is never overwritten.
     """
     from ..exercises.workspace import shown
-    from .program import program
+    from .told import tell_next
 
     desk = Desk(caller(context).say)
     exercise = desk.exercise(name)
@@ -27,12 +27,9 @@ def start(context: typer.Context, name: Name) -> None:
         desk.tell(Sentence("{file} is yours now. Its task: {task}", file=file, task=task))
     else:
         desk.tell(Sentence("{file} is there already and stays as it is.", file=file))
-    english, chinese = map(shown, desk.workspace.texts(exercise))
-    desk.tell(Sentence("What is asked: {english}, in Chinese: {chinese}", english=english, chinese=chinese))
-    desk.tell(
-        Sentence(
-            "Change the file, then run: {program} check {exercise}",
-            program=program(),
-            exercise=exercise.name,
-        )
-    )
+    desk.tell(Sentence("What is asked: {file}", file=shown(desk.text(exercise))))
+    steps = {
+        f"read {exercise.name}": Sentence("shows here what is asked"),
+        f"check {exercise.name}": Sentence("judges the file, when you have changed it"),
+    }
+    tell_next(steps, desk.say)

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import typer
-
 from ..language import Sentence, Tongue, sentence_of
+from .told import tell
 
 
 def scene_of_claim(number: str, say: Tongue) -> tuple[Path, list[str], int]:
@@ -28,7 +27,7 @@ def scene_of_claim(number: str, say: Tongue) -> tuple[Path, list[str], int]:
     told = Sentence("{number}: {says}", number=number, says=Sentence(shown.says))
     if shown.note:
         told = Sentence("{statement} {note}", statement=told, note=Sentence(shown.note))
-    typer.echo(say(told), err=True)
+    tell(say(told), err=True)
     if not shown.scene:
         places = ", ".join([*shown.tests, *(place.at for place in shown.code)])
         if places:

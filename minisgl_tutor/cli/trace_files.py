@@ -7,10 +7,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
-import typer
-
 from ..language import Sentence, Tongue, reason_of
 from .fail import fail
+from .told import tell
 
 if TYPE_CHECKING:
     from ..views.shown import ShownScene
@@ -38,11 +37,11 @@ def write_files(
         content = page(scenes, from_step, Sources(yours), language=say.language)
         _write(html, lambda out: out.write(content))
         told = Sentence("{file}: open it in a browser; it needs no network", file=html)
-        typer.echo(say(told), err=True)
+        tell(say(told), err=True)
     if perfetto is not None:
         _write(perfetto, lambda out: write_perfetto(out, scenes))
         told = Sentence("{file}: open it in Perfetto or in chrome://tracing", file=perfetto)
-        typer.echo(say(told), err=True)
+        tell(say(told), err=True)
 
 
 def _write(path: Path, write: Callable[[BinaryIO], object]) -> None:

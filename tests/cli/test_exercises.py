@@ -38,8 +38,12 @@ def test_start_never_overwrites(capsys: pytest.CaptureFixture[str], tmp_path: Pa
     assert text.splitlines() == [
         "minisgl-exercises/exercise-7.py is yours now. "
         "Its task: whatever ends a request, nothing of it may stay behind.",
-        "What is asked: minisgl-exercises/exercise-7.md, in Chinese: minisgl-exercises/exercise-7.zh.md",
-        "Change the file, then run: /opt/tutor/bin/minisgl-tutor check exercise-7",
+        "What is asked: minisgl-exercises/exercise-7.md",
+        "",
+        "Next:",
+        "  /opt/tutor/bin/minisgl-tutor read exercise-7    shows here what is asked",
+        "  /opt/tutor/bin/minisgl-tutor check exercise-7",
+        "      judges the file, when you have changed it",
     ]
     text_file = file.with_suffix(".md")
     assert "Exercise 7" in text_file.read_text("utf-8")
@@ -81,6 +85,9 @@ def test_check_starts_an_exercise_and_says_what_is_wrong(capsys: pytest.CaptureF
         f"Also failing: {', '.join(others)}.",
         "The random schedules came from seed 4; `--seed 4` plays the same ones again.",
         "What is asked: minisgl-exercises/exercise-7.md",
+        "",
+        "Next:",
+        "  /opt/tutor/bin/minisgl-tutor hint exercise-7   helps, three times at most",
     ]
 
 
@@ -102,6 +109,7 @@ def test_a_solution_passes_and_the_list_says_so(capsys: pytest.CaptureFixture[st
         return next(line for line in lines if line.startswith("exercise-7 ")).rstrip()
 
     assert state().endswith(" not started")
+    assert run(capsys, "exercises")[1].endswith(" start exercise-2.1   begins it\n")
     (tmp_path / "minisgl-exercises").mkdir()
     shutil.copy(FOLDER / "solutions" / "life_object.py", "minisgl-exercises/exercise-7.py")
     assert state().endswith("   started")
@@ -113,6 +121,9 @@ def test_a_solution_passes_and_the_list_says_so(capsys: pytest.CaptureFixture[st
             "exercise-7: right. All 14 checks pass (76 schedules, seed 4).",
             f"Other designs that pass: {FOLDER / 'solutions'}",
             f"Fixes that look right, and what they miss: {FOLDER / 'wrong'}",
+            "",
+            "Next:",
+            "  /opt/tutor/bin/minisgl-tutor start exercise-7b   Prove that nothing stays",
         ],
     )
     assert state().endswith(" passed")
@@ -133,7 +144,7 @@ def test_start_and_check_use_the_folder_above(
     assert run(capsys, "start", "7")[1].startswith(f"{file} is there already")
     status, text = run(capsys, "check", "7")
     assert (status, text.splitlines()[0]) == (1, f"{file} is being judged.")
-    assert text.splitlines()[-1] == f"What is asked: {file.with_suffix('.md')}"
+    assert f"What is asked: {file.with_suffix('.md')}" in text.splitlines()
     assert list(below.iterdir()) == []
 
 
@@ -198,5 +209,5 @@ def test_all_are_those_that_have_been_begun(capsys: pytest.CaptureFixture[str], 
     run(capsys, "start", "5c.5")
     status, text = run(capsys, "check", "--chapter", "5", "--seed", "1")
     assert status == 1 and text.splitlines()[0].startswith("Not begun, and not judged: exercise-1, ")
-    assert text.splitlines()[-1] == "What is asked: minisgl-exercises/exercise-5c.5.md"
+    assert "What is asked: minisgl-exercises/exercise-5c.5.md" in text.splitlines()
     assert [file.name for file in (tmp_path / "minisgl-exercises").glob("*.py")] == ["exercise-5c.5.py"]

@@ -63,7 +63,11 @@ def test_the_locale_decides_if_nothing_is_said(
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (["3"], "chapter 3 has no text; the chapters that have one are: 2"),
+        (
+            ["3"],
+            "chapter 3 has no text; the chapters that have one are: 2; "
+            "an exercise has its whole name here, such as exercise-7",
+        ),
         (["2", "none"], "chapter 2 has no page 'none'; its pages beside the first one are: concepts"),
         (["exercise-7", "concepts"], "an exercise has one page; leave 'concepts' out"),
         (["2", "--lang", "fr"], "--lang takes en or zh, not 'fr'"),
