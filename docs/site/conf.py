@@ -9,6 +9,7 @@ project = "minisgl-tutor"
 author = "The minisgl-tutor authors"
 extensions = ["myst_parser", "tutor_site.extension"]
 templates_path = ["_templates"]
+locale_dirs = [str(Path(__file__).with_name("locale"))]
 exclude_patterns: list[str] = []
 
 myst_enable_extensions = ["attrs_inline"]

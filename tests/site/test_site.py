@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import re
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
 import pytest
+from babel.messages.pofile import read_po
 
 from minisgl_tutor.exercises.catalogue import exercises
 from minisgl_tutor.gaps import GAPS
 from minisgl_tutor.resources import chapters_dir
 from minisgl_tutor.trace.scenes import scenes_of
 
+ROOT = Path(__file__).resolve().parents[2]
+JOURNEY = "chapters/02-request-journey/index"
 WALKTHROUGH = "chapters/05-http-service/walkthrough"
 languages = pytest.mark.parametrize("language", ["en", "zh"])
 
@@ -41,9 +45,23 @@ def test_every_page_leads_to_the_other_language(site: Any, language: str) -> Non
         )
 
 
+def test_what_the_theme_says_is_said_in_the_language_of_the_page(site: Any) -> None:
+    """The English page still has each of its words that were translated, and the Chinese one has none."""
+    catalogue = ROOT / "docs" / "site" / "locale" / "zh_CN" / "LC_MESSAGES" / "sphinx.po"
+    english, chinese = (
+        re.sub(r"<article.*?</article>", "", site.text(f"{language}/{JOURNEY}"), flags=re.DOTALL)
+        for language in ("en", "zh")
+    )
+    for message in read_po(BytesIO(catalogue.read_bytes())):
+        word = str(message.id).strip()
+        if word and word not in str(message.string):
+            said = re.compile(rf"(?<!\w){re.escape(word)}")
+            assert said.search(english) and not said.search(chinese), word
+
+
 def test_chapters_exercises_traces_and_gaps_are_there_in_both_languages(site: Any) -> None:
     pages = {f"{folder(exercise.path)}/index" for exercise in exercises()}
-    pages |= {WALKTHROUGH, "chapters/05-http-service/concepts", "chapters/02-request-journey/index"}
+    pages |= {JOURNEY, WALKTHROUGH, "chapters/05-http-service/concepts"}
     pages |= {"index", "traces", "gaps", "search", "docs/index"}
     assert pages <= set(site.pages("en"))
     assert pages <= set(site.pages("zh"))
