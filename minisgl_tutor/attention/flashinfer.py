@@ -88,11 +88,10 @@ class DecodePlan:
 class FlashInferDecode:
     """``DecodeBackend``: a wrapper for each captured size, planned anew before each replay."""
 
-    def __init__(self, cache: KVCache, num_heads: int, tensor_cores: bool | None = None) -> None:
+    def __init__(self, cache: KVCache, num_heads: int) -> None:
         self.cache = cache
         self.num_heads = num_heads
-        few = num_heads // cache.num_heads in CUDA_CORE_GROUPS
-        self.tensor_cores = not few if tensor_cores is None else tensor_cores
+        self.tensor_cores = num_heads // cache.num_heads not in CUDA_CORE_GROUPS
         self._workspace = torch.empty(WORKSPACE_BYTES, dtype=torch.uint8, device=cache.keys.device)
         self._plans: dict[int, DecodePlan] = {}
         self._planned = torch.cuda.Event()

@@ -20,7 +20,7 @@ from .serve_options import (
     MODEL,
     SCHEDULER,
     STUDY,
-    Admission,
+    AdmissionPolicy,
     AllowOrigin,
     AllReduce,
     ApiKey,
@@ -192,13 +192,13 @@ def serve(
         ),
     ] = Cache.radix,
     admission: Annotated[
-        Admission,
+        AdmissionPolicy,
         typer.Option(
             rich_help_panel=SCHEDULER,
             help="reserve lets a request in only if its longest answer fits into the K/V cache; optimistic "
             "lets more run at once, and computes the youngest again if the cache runs full.",
         ),
-    ] = Admission.optimistic,
+    ] = AdmissionPolicy.optimistic,
     overlap: Annotated[
         bool,
         typer.Option(

@@ -47,7 +47,7 @@ class Cache(StrEnum):
     naive = "naive"
 
 
-class Admission(StrEnum):
+class AdmissionPolicy(StrEnum):
     optimistic = "optimistic"
     reserve = "reserve"
 

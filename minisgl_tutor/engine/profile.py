@@ -49,7 +49,7 @@ class WatchedBackend:
         return self._backend.forward(q, k, v, layer, plan)
 
 
-class TracedEngine:
+class TorchTracedEngine:
     """An engine of which torch's profiler traces some steps, behind some that warm it up.
 
     The trace, ``engine.json.gz`` in ``directory``, is written when the last of them is over.

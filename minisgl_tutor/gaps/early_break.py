@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator
 
-from ..server.backlog import Reply
+from ..message import Reply
 from ..server.frontend import FrontendManager
 
 

@@ -11,8 +11,7 @@ from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 from typing import Any
 
-from ..message import ErrorReply, SamplingParams, TextLogprobs, Usage, UserReply
-from ..server.backlog import Reply
+from ..message import ErrorReply, Reply, SamplingParams, TextLogprobs, Usage, UserReply
 from ..server.frontend import FrontendManager
 from ..server.openai.answer import Completed, ResponseForm
 from ..server.openai.failure import error_body

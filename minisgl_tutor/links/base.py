@@ -6,8 +6,7 @@ import logging
 from collections.abc import Callable
 from typing import Protocol
 
-from ..message import MalformedMessage, Message, decode, unwrap
-from ..message.codec import Single
+from ..message import MalformedMessage, Message, Single, decode, unwrap
 
 logger = logging.getLogger(__name__)
 

@@ -6,8 +6,7 @@ import asyncio
 from collections import deque
 from collections.abc import Callable
 
-from ..message import Message, encode, unwrap
-from ..message.codec import Single
+from ..message import Message, Single, encode, unwrap
 from .base import LinkObserver, NoObserver, read_frame, read_frames
 
 Carrier = Callable[["MemoryChannel", bytes], None]

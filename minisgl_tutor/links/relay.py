@@ -16,8 +16,8 @@ from typing import Any
 import zmq
 from zmq.utils.monitor import recv_monitor_message
 
-from ..message.codec import Single
-from .base import LinkObserver, NoObserver, read_frames
+from ..message import Single
+from .base import read_frames
 from .zmq_queue import configure
 
 
@@ -57,9 +57,8 @@ class ZmqRelay:
 class ZmqRelayedPull:
     """The end of one of the others, a ``SyncPull``. ``address`` is where it can be reached."""
 
-    def __init__(self, address: str, name: str, observer: LinkObserver | None = None) -> None:
+    def __init__(self, address: str, name: str) -> None:
         self._name = name
-        self._observer = observer or NoObserver()
         self._round = 0
         self._socket: zmq.Socket[bytes] = zmq.Context.instance().socket(zmq.PULL)
         configure(self._socket)
@@ -76,10 +75,7 @@ class ZmqRelayedPull:
         self._round += 1
         if int.from_bytes(number, "big") != self._round:
             raise RoundLost(f"round {int.from_bytes(number, 'big')} came in the place of {self._round}")
-        msgs = read_frames(self._name, frames)
-        if msgs:
-            self._observer.received(self._name, msgs)
-        return msgs
+        return read_frames(self._name, frames)
 
     def on_loss(self, callback: Callable[[], None]) -> None:
         """``callback`` is called, in a thread of its own, once the first one's end is gone."""

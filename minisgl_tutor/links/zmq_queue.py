@@ -15,8 +15,7 @@ from typing import Any
 import zmq
 import zmq.asyncio
 
-from ..message import Message, encode, unwrap
-from ..message.codec import Single
+from ..message import Message, Single, encode, unwrap
 from .base import LinkObserver, NoObserver, Relay, no_relay, read_frame, read_frames
 
 LINGER_MS = 200

@@ -6,11 +6,19 @@ goes ``AbortMsg`` -> ``AbortBackendMsg`` (claims C2.25, C5.16).
 """
 
 from .backend import AbortBackendMsg, BackendMsg, BatchBackendMsg, UserMsg
-from .codec import MalformedMessage, Message, decode, encode, unwrap
-from .frontend import BatchFrontendMsg, ErrorReply, FrontendMsg, UserReply
+from .codec import MalformedMessage, Message, Single, decode, encode, unwrap
+from .frontend import BatchFrontendMsg, ErrorReply, Reply, UserReply
 from .logprobs import LEAST_LOGPROB, ScoredText, ScoredToken, TextLogprobs, TokenLogprobs
 from .sampling import FinishReason, SamplingParams, Usage
-from .tokenizer import AbortMsg, BatchTokenizerMsg, DetokenizeMsg, StopStringsMsg, TokenizeMsg, TokenizerMsg
+from .tokenizer import (
+    AbortMsg,
+    BatchTokenizerMsg,
+    DetokenizeMsg,
+    DetokenizerMsg,
+    StopStringsMsg,
+    TokenizeMsg,
+    TokenizerMsg,
+)
 
 __all__ = [
     "LEAST_LOGPROB",
@@ -21,14 +29,16 @@ __all__ = [
     "BatchFrontendMsg",
     "BatchTokenizerMsg",
     "DetokenizeMsg",
+    "DetokenizerMsg",
     "ErrorReply",
     "FinishReason",
-    "FrontendMsg",
     "MalformedMessage",
     "Message",
+    "Reply",
     "SamplingParams",
     "ScoredText",
     "ScoredToken",
+    "Single",
     "StopStringsMsg",
     "TextLogprobs",
     "TokenLogprobs",

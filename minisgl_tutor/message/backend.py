@@ -22,9 +22,10 @@ class AbortBackendMsg(msgspec.Struct, frozen=True, tag=True):
 
 
 BackendMsg = UserMsg | AbortBackendMsg
+"""What a scheduler receives."""
 
 
 class BatchBackendMsg(msgspec.Struct, frozen=True, tag=True):
     """Several messages for the scheduler, in order (C2.28, C5.14)."""
 
-    data: list[UserMsg | AbortBackendMsg]
+    data: list[BackendMsg]

@@ -4,22 +4,15 @@ from __future__ import annotations
 
 import msgspec
 
-from .backend import AbortBackendMsg, BatchBackendMsg, UserMsg
-from .frontend import BatchFrontendMsg, ErrorReply, UserReply
-from .tokenizer import AbortMsg, BatchTokenizerMsg, DetokenizeMsg, StopStringsMsg, TokenizeMsg
+from .backend import BackendMsg, BatchBackendMsg
+from .frontend import BatchFrontendMsg, Reply
+from .tokenizer import BatchTokenizerMsg, TokenizerMsg
 
-Single = (
-    TokenizeMsg
-    | AbortMsg
-    | StopStringsMsg
-    | DetokenizeMsg
-    | UserMsg
-    | AbortBackendMsg
-    | UserReply
-    | ErrorReply
-)
-Batch = BatchTokenizerMsg | BatchBackendMsg | BatchFrontendMsg
-Message = Single | Batch
+Single = TokenizerMsg | BackendMsg | Reply
+"""A message by itself, as its receiver handles it."""
+
+Message = Single | BatchTokenizerMsg | BatchBackendMsg | BatchFrontendMsg
+"""Whatever is one frame of a link."""
 
 _encoder = msgspec.msgpack.Encoder()
 _decoder = msgspec.msgpack.Decoder(Message)

@@ -43,10 +43,11 @@ class ErrorReply(msgspec.Struct, frozen=True, tag=True, omit_defaults=True):
         return True
 
 
+Reply = UserReply | ErrorReply
+"""What an API server receives."""
+
+
 class BatchFrontendMsg(msgspec.Struct, frozen=True, tag=True):
     """Several replies in order."""
 
-    data: list[UserReply | ErrorReply]
-
-
-FrontendMsg = UserReply | ErrorReply
+    data: list[Reply]

@@ -55,10 +55,14 @@ class StopStringsMsg(msgspec.Struct, frozen=True, tag=True):
     usage: Usage
 
 
-TokenizerMsg = TokenizeMsg | StopStringsMsg | DetokenizeMsg | AbortMsg | ErrorReply
+DetokenizerMsg = DetokenizeMsg | StopStringsMsg | ErrorReply
+"""What a scheduler sends. ``ErrorReply`` passes through on its way to the front."""
+
+TokenizerMsg = TokenizeMsg | AbortMsg | DetokenizerMsg
+"""What a worker receives, which does either job."""
 
 
 class BatchTokenizerMsg(msgspec.Struct, frozen=True, tag=True):
-    """Several messages for a worker, in order. ``ErrorReply`` passes through on its way to the front."""
+    """Several messages for a worker, in order."""
 
-    data: list[TokenizeMsg | StopStringsMsg | DetokenizeMsg | AbortMsg | ErrorReply]
+    data: list[TokenizerMsg]

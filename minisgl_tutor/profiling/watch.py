@@ -10,8 +10,7 @@ from dataclasses import dataclass
 
 from ..engine.base import Engine, EngineInfo, ForwardBatch, ForwardOutput, Logprobs
 from ..links import SyncPull, SyncPush
-from ..message import Message
-from ..message.codec import Single
+from ..message import Message, Single
 from .timeline import Timeline
 
 IsRunning = Callable[[ForwardOutput], bool]

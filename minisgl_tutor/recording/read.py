@@ -10,7 +10,7 @@ from typing import BinaryIO, get_args
 import msgspec
 
 from ..language import Sentence, reason_of, sentence_of
-from ..message.codec import Single
+from ..message import Single
 from .lines import (
     VERSION,
     ArriveLine,

@@ -33,14 +33,15 @@ from ..message import (
     AbortBackendMsg,
     BatchTokenizerMsg,
     DetokenizeMsg,
+    DetokenizerMsg,
     ErrorReply,
     FinishReason,
     SamplingParams,
+    Single,
     StopStringsMsg,
     Usage,
     UserMsg,
 )
-from ..message.codec import Single
 from ..server.config import SchedulerConfig
 from .batch import ForwardInput, prepare_batch
 from .cache import CacheManager
@@ -55,8 +56,6 @@ from .validate import find_problem, length_limit
 from .wishes import logprobs_by_row
 
 logger = logging.getLogger(__name__)
-
-Reply = DetokenizeMsg | StopStringsMsg | ErrorReply
 LastData = tuple[ForwardInput, ForwardOutput]
 
 
@@ -97,7 +96,7 @@ class Scheduler:
         """Ended ones that a step in flight still uses, by slot."""
         self.last_data: LastData | None = None
         """The step in flight between two rounds of ``overlap_loop``."""
-        self.reply: list[Reply] = []
+        self.reply: list[DetokenizerMsg] = []
         """What this round has to say."""
         self._recv_tokenizer = recv_tokenizer
         self._send_detokenizer = send_detokenizer
@@ -145,7 +144,7 @@ class Scheduler:
     def receive_msg(self, blocking: bool) -> list[Single]:
         return self._recv_tokenizer.drain(blocking)
 
-    def send_result(self, reply: Sequence[Reply]) -> None:
+    def send_result(self, reply: Sequence[DetokenizerMsg]) -> None:
         """Sends the messages of a round in one; a single one goes unwrapped."""
         self._send_detokenizer.put(reply[0] if len(reply) == 1 else BatchTokenizerMsg(list(reply)))
 

@@ -45,20 +45,19 @@ def create_app(
     served_model: str,
     stamp: Stamp = fresh_stamp,
     limits: Limits = ServerArgs.limits,
-    workers: health.Workers = health.no_workers,
     examine: Examine = take_all,
 ) -> FastAPI:
     """The application over ``state``.
 
     ``stamp`` makes response ids and times; a replay has recorded ones. ``limits`` say
-    how large and how slow a body may be; ``workers`` tells how they are; ``examine``
-    looks at a body before it is read.
+    how large and how slow a body may be; ``examine`` looks at a body before it is read.
+    ``app.state.workers`` tells how the workers are, for whoever watches them.
     """
     app = FastAPI(title="minisgl-tutor", docs_url=None, redoc_url=None, openapi_url=None)
     app.state.frontend = state
     app.state.served_model = served_model
     app.state.stamp = stamp
-    app.state.workers = workers
+    app.state.workers = health.no_workers
     app.include_router(router)
     app.include_router(health.router)
     app.add_middleware(WholeBody, state=state, limits=limits, examine=examine)

@@ -6,9 +6,7 @@ import asyncio
 from collections.abc import Sequence
 from weakref import WeakKeyDictionary
 
-from ..message import ErrorReply, UserReply
-
-Reply = UserReply | ErrorReply
+from ..message import ErrorReply, Reply, UserReply
 
 FAR_BEHIND = 64
 """From so many unread replies on they become one. Fewer may be due to a busy moment of this process."""

@@ -24,6 +24,7 @@ from ..message import (
     AbortMsg,
     ErrorReply,
     MalformedMessage,
+    Reply,
     SamplingParams,
     TextLogprobs,
     TokenizeMsg,
@@ -31,7 +32,7 @@ from ..message import (
     UserReply,
     unwrap,
 )
-from .backlog import FAR_BEHIND, SLOW_READER, Reply, UnreadBytes, merged
+from .backlog import FAR_BEHIND, SLOW_READER, UnreadBytes, merged
 from .ended import OnEnd, tell_nobody
 from .openai.answer import Completed, ResponseForm
 from .openai.chunks import ChunksTogether
@@ -43,7 +44,6 @@ from .openai.sse import DONE, event, unless_disconnected
 logger = logging.getLogger(__name__)
 
 T = TypeVar("T")
-
 _unwrap_msg = unwrap
 
 

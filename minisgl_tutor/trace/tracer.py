@@ -9,8 +9,7 @@ from typing import Any
 import msgspec
 
 from ..language import NOTHING, Sentence
-from ..message import Message, unwrap
-from ..message.codec import Single
+from ..message import Message, Single, unwrap
 from .steps import Held, Kind, Location, Step, code_location
 
 FRONT = "api"

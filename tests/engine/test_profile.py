@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from minisgl_tutor.engine.profile import TRACE_NAME, TracedEngine, is_running, watch_planning
+from minisgl_tutor.engine.profile import TRACE_NAME, TorchTracedEngine, is_running, watch_planning
 from minisgl_tutor.profiling.timeline import Span, Timeline
 
 Build = Callable[..., Any]
@@ -48,7 +48,7 @@ def steps(hand: Any, engine: Any, count: int) -> None:
 def test_so_many_steps_are_traced(build: Build, tmp_path: Path, count: int, traced: int) -> None:
     """Two behind the first; what is there when the engine closes, if there are fewer."""
     hand = build("llama-tied")
-    engine = TracedEngine(hand.engine, tmp_path / "new", skipped=1, traced=2)
+    engine = TorchTracedEngine(hand.engine, tmp_path / "new", skipped=1, traced=2)
     steps(hand, engine, count)
     engine.close()
     with gzip.open(tmp_path / "new" / TRACE_NAME) as file:
@@ -59,7 +59,7 @@ def test_so_many_steps_are_traced(build: Build, tmp_path: Path, count: int, trac
 
 def test_a_run_that_is_too_short_leaves_no_trace(build: Build, tmp_path: Path) -> None:
     hand = build("llama-tied")
-    engine = TracedEngine(hand.engine, tmp_path, skipped=5, traced=2)
+    engine = TorchTracedEngine(hand.engine, tmp_path, skipped=5, traced=2)
     steps(hand, engine, 3)
     engine.close()
     assert not list(tmp_path.iterdir())

@@ -146,7 +146,7 @@ class CompletionBody(BaseModel):
         return self.max_tokens
 
     def logprobs_asked(self) -> int | None:
-        """How many of the likeliest tokens are asked for with each token; null if no logprobs are."""
+        """How many of the likeliest tokens are asked for with each token; None if no logprobs are."""
         raise NotImplementedError
 
     def sampling_params(self) -> SamplingParams:

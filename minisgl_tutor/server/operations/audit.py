@@ -15,8 +15,7 @@ from typing import Literal
 
 import msgspec
 
-from ...message import AbortMsg, ErrorReply, Message, TokenizeMsg, UserReply
-from ...message.codec import Single
+from ...message import AbortMsg, ErrorReply, Message, Single, TokenizeMsg, UserReply
 
 RESIDUE_AFTER_S = 1.0
 LONGEST_LIST = 200
@@ -81,7 +80,7 @@ class Look:
 
 
 @dataclass(eq=False)
-class Exchange:
+class HttpRequest:
     """An HTTP request, with the requests that it became."""
 
     uids: list[int] = field(default_factory=list)
@@ -131,13 +130,13 @@ class Audit:
             if msg.finished:
                 self._answered(msg.uid)
 
-    def belongs(self, uid: int, exchange: Exchange) -> None:
+    def belongs(self, uid: int, exchange: HttpRequest) -> None:
         """``uid`` is a part of this exchange, and ends with it."""
         exchange.uids.append(uid)
         if (life := self._lives.get(uid)) is not None:
             life.has_exchange, life.ended = True, None
 
-    def over(self, exchange: Exchange) -> None:
+    def over(self, exchange: HttpRequest) -> None:
         """The client has its answers, or has left."""
         for uid in exchange.uids:
             self._end(uid)

@@ -13,9 +13,8 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from ..api_server import Stamp
 from ..frontend import FrontendManager
-from .audit import Audit, Exchange, Look
-from .metrics import FRONTEND
-from .watch import Pulses
+from .audit import Audit, HttpRequest, Look
+from .watch import FRONTEND, Pulses
 
 HELD_PATH = "/debug/held"
 LOOK_EVERY_S = 1.0
@@ -27,13 +26,13 @@ class AuditedApp:
     def __init__(self, app: ASGIApp, audit: Audit) -> None:
         self._app = app
         self._audit = audit
-        self._exchange: ContextVar[Exchange] = ContextVar("exchange")
+        self._exchange: ContextVar[HttpRequest] = ContextVar("exchange")
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http" or scope["method"] != "POST":
             await self._app(scope, receive, send)
             return
-        exchange = Exchange()
+        exchange = HttpRequest()
         self._exchange.set(exchange)
         try:
             await self._app(scope, receive, send)

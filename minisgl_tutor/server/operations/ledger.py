@@ -12,8 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from ...message import AbortMsg, ErrorReply, Message, TokenizeMsg, UserReply
-from ...message.codec import Single
+from ...message import AbortMsg, ErrorReply, Message, Single, TokenizeMsg, UserReply
 
 WAIT_BOUNDS_S = (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600)
 TOKEN_BOUNDS_S = (0.001, 0.0025, 0.005, 0.01, 0.02, 0.03, 0.05, 0.075, 0.1, 0.2, 0.5, 1, 2, 5)
@@ -33,7 +32,7 @@ class Distribution:
 
 
 @dataclass(slots=True)
-class Life:
+class UnderWay:
     """A request under way: when it was sent off, when its last token came, and how many did."""
 
     begun: float
@@ -45,9 +44,9 @@ class Ledger:
     """Watches the links of the API process (``LinkObserver``). ``clock`` counts seconds."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
-        self.waiting: dict[int, Life] = {}
+        self.waiting: dict[int, UnderWay] = {}
         """Requests without a token, oldest first."""
-        self.running: dict[int, Life] = {}
+        self.running: dict[int, UnderWay] = {}
         self.ended: Counter[str] = Counter()
         """By the reason: that of the finished reply, "abort", or "error"."""
         self.prompt_tokens = 0
@@ -61,7 +60,7 @@ class Ledger:
     def sent(self, link: str, msg: Message) -> None:
         if isinstance(msg, TokenizeMsg):
             now = self._clock()
-            self.waiting[msg.uid] = Life(now, now)
+            self.waiting[msg.uid] = UnderWay(now, now)
         elif isinstance(msg, AbortMsg) and self._take(msg.uid) is not None:
             self.ended["abort"] += 1
 
@@ -103,7 +102,7 @@ class Ledger:
             del self.running[reply.uid]
             self._finished(reply, life, now)
 
-    def _finished(self, reply: UserReply, life: Life, now: float) -> None:
+    def _finished(self, reply: UserReply, life: UnderWay, now: float) -> None:
         self.ended[reply.finish_reason or "stop"] += 1
         self.whole_request.add(now - life.begun)
         if reply.usage is not None:
@@ -112,5 +111,5 @@ class Ledger:
             # A reply is usually a token; now it is known.
             self.generation_tokens += max(0, reply.usage.completion_tokens - life.tokens)
 
-    def _take(self, uid: int) -> Life | None:
+    def _take(self, uid: int) -> UnderWay | None:
         return self.running.pop(uid, None) or self.waiting.pop(uid, None)

@@ -26,10 +26,9 @@ from ..limits.bodies import Bodies
 from ..limits.deadlines import Deadlines
 from ..workers.pulse import Amount, amounts
 from .ledger import Distribution, Ledger
-from .watch import Pulses
+from .watch import FRONTEND, Pulses
 
 PREFIX = "minisgl_tutor_"
-FRONTEND = "minisgl-api-server"
 REASONS = ("stop", "length", "abort", "error")
 REFUSALS = ("too_many", "stopping")
 LIMITS = ("first_token_timeout", "request_timeout")

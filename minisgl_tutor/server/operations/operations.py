@@ -25,8 +25,8 @@ from ..limits.bodies import Bodies
 from ..limits.connections import ConnectionWatch
 from ..limits.deadlines import Deadlines
 from .ledger import Ledger
-from .metrics import FRONTEND, Metrics, MetricsPage
-from .watch import Pulses
+from .metrics import Metrics, MetricsPage
+from .watch import FRONTEND, Pulses
 
 LOOK_EVERY_S = 0.25
 

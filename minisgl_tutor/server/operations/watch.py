@@ -14,6 +14,9 @@ from ..config import Limits
 from ..health import OK
 from ..workers.pulse import LENGTH_BYTES, Beat
 
+FRONTEND = "minisgl-api-server"
+"""The name of this process, beside those of its workers."""
+
 logger = logging.getLogger(__name__)
 
 

@@ -40,9 +40,8 @@ from ..openai.bulk import BulkBodies
 from ..operations.audit import Audit
 from ..operations.debug import HELD_PATH, AuditedApp, HeldPage
 from ..operations.ledger import Ledger
-from ..operations.metrics import FRONTEND
 from ..operations.operations import Operations
-from ..operations.watch import Pulses
+from ..operations.watch import FRONTEND, Pulses
 from ..workers.addresses import Addresses
 from ..workers.children import Children, how_it_ended
 from ..workers.memory import freeze_memory

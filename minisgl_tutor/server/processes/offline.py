@@ -14,8 +14,7 @@ from ...engine.base import Engine, EngineError, EngineInfo
 from ...language import Sentence, sentence_of
 from ...links.memory import MemoryChannel, MemoryPull, MemoryPush
 from ...links.zmq_queue import ZmqPullQueue, ZmqPushQueue
-from ...message import BackendMsg, DetokenizeMsg, ErrorReply, UserMsg
-from ...message.codec import Single
+from ...message import BackendMsg, DetokenizeMsg, ErrorReply, Single, UserMsg
 from ...models.config import check_ranks, load_model_config
 from ...models.errors import ModelError
 from ..build import build_scheduler

@@ -77,9 +77,9 @@ class WithTorch:
         self.pull, self.push, self.close = others.pull, others.push, others.close
 
     def engine(self, engine: Engine) -> Engine:
-        from ...engine.profile import TracedEngine
+        from ...engine.profile import TorchTracedEngine
 
-        return TracedEngine(self._others.engine(engine), self._directory)
+        return TorchTracedEngine(self._others.engine(engine), self._directory)
 
 
 def profiling(args: ServerArgs) -> Profiling:

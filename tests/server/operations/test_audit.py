@@ -8,7 +8,7 @@ from minisgl_tutor.message import AbortMsg, ErrorReply, SamplingParams, Tokenize
 from minisgl_tutor.server.operations.audit import (
     LONGEST_LIST,
     Audit,
-    Exchange,
+    HttpRequest,
     Look,
     Report,
     RequestHeld,
@@ -31,8 +31,8 @@ class Watched:
         self.clock = Clock()
         self.audit = Audit(self.clock)
 
-    def begin(self, uid: int = 0) -> Exchange:
-        exchange = Exchange()
+    def begin(self, uid: int = 0) -> HttpRequest:
+        exchange = HttpRequest()
         self.audit.sent("out", TokenizeMsg(uid, "x", SamplingParams()))
         self.audit.belongs(uid, exchange)
         return exchange
