@@ -21,6 +21,7 @@ import msgspec
 from ..recording import Recording
 from ..trace.clock import VirtualTimeError, run
 from .reader_file import classes_of, raised
+from .unhandled import Unhandled
 from .wire import Raised
 
 C = TypeVar("C")
@@ -45,6 +46,14 @@ TURNS = 2_000
 
 class CheckFailed(Exception):
     """The check could not be made, through no fault of the reader's: one ``Sentence``."""
+
+
+class ReaderRaised(Exception):
+    """The reader's code raised something of which only what is told is left."""
+
+    def __init__(self, raised: Raised) -> None:
+        super().__init__(raised.kind)
+        self.raised = raised
 
 
 class Found(msgspec.Struct, frozen=True):
@@ -79,7 +88,7 @@ class Reader:
 
     def raised(self, error: BaseException) -> Raised:
         """The exception, and the line of the reader's file that it passed through."""
-        return raised(error, self.path)
+        return error.raised if isinstance(error, ReaderRaised) else raised(error, self.path)
 
 
 class Drill(ABC, Generic[C, J, S]):
@@ -156,11 +165,24 @@ def in_virtual_time(main: Callable[[], Coroutine[Any, Any, S]]) -> S:
 
     Raises:
         Deadlock, Livelock, ThreadUsed: it found one.
+        Exception: the reader's code raised it where nobody waited for it; what follows is its doing.
     """
+    unhandled = Unhandled()
+
+    async def watched() -> S:
+        unhandled.watch()
+        try:
+            return await main()
+        finally:
+            unhandled.conclude()
+
     try:
-        return run(main, turns_per_instant=TURNS)
+        seen = run(watched, turns_per_instant=TURNS)
     except BaseException as error:
-        raise _first(error) from None
+        raise unhandled.first or _first(error) from None
+    if unhandled.first is not None:
+        raise unhandled.first
+    return seen
 
 
 def _first(error: BaseException) -> BaseException:

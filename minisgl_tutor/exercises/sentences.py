@@ -67,7 +67,7 @@ GENERAL: Mapping[str, Sentence] = {
     "expected books": Sentence("the books add up when all is quiet"),
     "seen books": Sentence("{text}"),
     "expected fails": Sentence("the scheduler lives on"),
-    "seen fails": Sentence("{text}"),
+    "seen fails": Sentence("{text}{place}"),
     "expected unanswered": Sentence("the client of {request} gets its answer"),
     "seen unanswered": Sentence("it still waits when all is quiet"),
     "expected made-for-nobody": Sentence(

@@ -90,7 +90,7 @@ class BooksDrill(Drill[Plan, Job | StageJob, Seen]):
     def play(self, reader: Reader, job: Job | StageJob) -> Seen:
         if isinstance(job, Job):
             return play(reader.found, job, Log())
-        return Seen(stage=on_stage(job.recording, self._tokenizer, reader.classes))
+        return Seen(stage=on_stage(job.recording, self._tokenizer, reader.classes, reader.path))
 
     def judge(self, case: Plan, seen: Seen) -> Iterator[Found]:
         if seen.stage is not None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 
 import msgspec
 
@@ -11,7 +12,9 @@ from ...recording import Recording
 from ...tokenizer.tokenizer import Tokenizer
 from ...trace.play import Player
 from ...trace.steps import Step
-from ..drill import Found, in_virtual_time
+from ..drill import Found, ReaderRaised, in_virtual_time
+from ..unhandled import line_of
+from .route import failure
 
 FAILS, UNANSWERED, MADE_FOR_NOBODY, LEFT_BEHIND = "fails", "unanswered", "made-for-nobody", "left-behind"
 
@@ -58,7 +61,8 @@ class MessageSeen(msgspec.Struct, frozen=True):
 
 class StageSeen(msgspec.Struct):
     """A play. ``forwards``: time and clients of each call of the engine; ``held``: component and client of
-    what was left at the end. ``books`` says what did not add up in the scheduler's.
+    what was left at the end. ``books`` says what did not add up in the scheduler's, ``failed`` what
+    ended it, and ``failed_line`` where in the reader's file.
     """
 
     clients: list[ClientSeen] = []
@@ -66,13 +70,17 @@ class StageSeen(msgspec.Struct):
     forwards: list[tuple[int, list[int]]] = []
     held: list[tuple[str, int]] = []
     failed: Said | None = None
+    failed_line: int = 0
     books: Said | None = None
 
 
-def on_stage(recording: Recording, tokenizer: Tokenizer, classes: Sequence[type]) -> StageSeen:
-    """Plays the recording under the virtual clock.
+def on_stage(
+    recording: Recording, tokenizer: Tokenizer, classes: Sequence[type], file: Path | None = None
+) -> StageSeen:
+    """Plays the recording under the virtual clock. ``file`` is the reader's, if the classes are.
 
     Raises:
+        ReaderRaised: a call that serves a client went through the file, and failed.
         Exception: what the reader's code, or the clock because of it, raised.
     """
     player = Player(recording, tokenizer, (), classes, "2.3", lambda step: None)
@@ -80,6 +88,8 @@ def on_stage(recording: Recording, tokenizer: Tokenizer, classes: Sequence[type]
     client_of = {uid: client for client, uid in result.uids.items()}
     seen = StageSeen()
     for _, exchange in sorted(result.exchanges.items()):
+        if (raised := failure(exchange, file)) is not None and raised.line:
+            raise ReaderRaised(raised)
         ends = [each for each in exchange.events if each.kind in ("completed", "truncated", "left")]
         end, end_us = (ends[-1].kind, ends[-1].at_us) if ends else ("waiting", 0)
         chunks = [(each.at_us, len(each.data)) for each in exchange.events if each.kind == "chunk"]
@@ -90,7 +100,7 @@ def on_stage(recording: Recording, tokenizer: Tokenizer, classes: Sequence[type]
         elif step.title == "forward_batch":
             seen.forwards.append((step.t_us, [client_of.get(uid, -1) for uid in step.uids]))
         elif step.kind == "gap" and step.note.text.startswith("the scheduler fails"):
-            seen.failed = Said.of(step.note)
+            seen.failed, seen.failed_line = Said.of(step.note), line_of(step.note.values["error"])
         elif step.kind == "gap" and step.note.text.startswith("the books do not add up"):
             seen.books = seen.books or Said.of(step.note.values["problem"])
     parts = sorted(result.held.items())
@@ -103,10 +113,16 @@ def name_of(client: int) -> str:
     return "ABCDEFGHIJKLMNOPQRSTUVWXYZ"[client % 26]
 
 
+def failed(seen: StageSeen) -> Iterator[Found]:
+    """That the scheduler has ended, if it has."""
+    if seen.failed:
+        yield Found(FAILS, {"text": seen.failed.sentence(), "line": seen.failed_line})
+
+
 def left_behind(seen: StageSeen) -> Iterator[Found]:
     """What goes wrong with clients that leave: nothing may be computed for them, or kept."""
+    yield from failed(seen)
     if seen.failed:
-        yield Found(FAILS, {"text": seen.failed.sentence()})
         return
     for index, client in enumerate(seen.clients):
         name = {"request": name_of(index)}

@@ -32,7 +32,7 @@ from .measures import (
 )
 from .scene import Client, Scene, told
 from .scene_drill import WRONG_ANSWER, Case, SceneDrill, other_answer
-from .stage import FAILS, LAST_US, UNANSWERED, StageJob, StageSeen, name_of, on_stage
+from .stage import FAILS, LAST_US, UNANSWERED, StageJob, StageSeen, failed, name_of, on_stage
 
 FIRST, LATER, FORWARDS, LONGER = "first", "later", "forwards", "longer"
 AT_ONCE_US = 20_000
@@ -62,8 +62,8 @@ class Scenes(SceneDrill):
         return the_class(module, FrontendManager, file, ("stream_chat_completions",))
 
     def judge(self, case: Case, seen: StageSeen) -> Iterator[Found]:
+        yield from failed(seen)
         if seen.failed:
-            yield Found(FAILS, {"text": seen.failed.sentence()})
             return
         own = self.maker.own(case.scene)
         for index, client in enumerate(case.scene.clients):
@@ -123,7 +123,7 @@ class StreamingDrill(Drill[Case | Reads, StageJob | Reads, Seen]):
     def play(self, reader: Reader, job: StageJob | Reads) -> Seen:
         if isinstance(job, Reads):
             return Seen(report=in_virtual_time(lambda: measured(reader.found, job)))
-        return Seen(on_stage(job.recording, self._scenes.maker.tokenizer, reader.classes))
+        return Seen(on_stage(job.recording, self._scenes.maker.tokenizer, reader.classes, reader.path))
 
     def judge(self, case: Case | Reads, seen: Seen) -> Iterator[Found]:
         if isinstance(case, Reads):
