@@ -11,7 +11,9 @@ from ..drill import Found
 from ..reader_file import the_class
 from .scene import Client, Scene
 from .scene_drill import WRONG_ANSWER, Case, SceneDrill, other_answer
-from .stage import FAILS, LEFT_BEHIND, MADE_FOR_NOBODY, UNANSWERED, StageSeen, left_behind
+from .stage import FAILS, LEFT_BEHIND, MADE_FOR_NOBODY, UNANSWERED, StageSeen, left_behind, name_of
+
+REASON = "reason"
 
 EMOJI = "😀😁😀😁"
 """Several tokens a character."""
@@ -32,7 +34,7 @@ class DecodeStateDrill(SceneDrill):
         "many",
         "at-random",
     )
-    faults = (FAILS, UNANSWERED, WRONG_ANSWER, MADE_FOR_NOBODY, LEFT_BEHIND)
+    faults = (FAILS, UNANSWERED, WRONG_ANSWER, MADE_FOR_NOBODY, LEFT_BEHIND, REASON)
 
     def find(self, module: ModuleType, file: str) -> type[Scheduler]:
         return the_class(module, Scheduler, file, ("_send_aborted",))
@@ -87,3 +89,12 @@ class DecodeStateDrill(SceneDrill):
         for index, client in enumerate(case.scene.clients):
             if client.leaves_ms is None:
                 yield from other_answer(index, seen, own)
+            yield from _other_reason(index, seen)
+
+
+def _other_reason(index: int, seen: StageSeen) -> Iterator[Found]:
+    """A message that ends a request and has no token is sent for an abort, and has to say so."""
+    for each in seen.messages:
+        ends = each.kind == "DetokenizeMsg" and each.finished and each.token is None
+        if each.client == index and ends and each.reason != "abort":
+            yield Found(REASON, {"request": name_of(index), "got": each.reason}, index, each.t_us)

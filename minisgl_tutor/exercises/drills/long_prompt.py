@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 from collections.abc import Iterator
 from types import ModuleType
 
@@ -18,10 +19,11 @@ from .stage import FAILS, LAST_US, LEFT_BEHIND, MADE_FOR_NOBODY, UNANSWERED, Sta
 LIMIT = 64
 """Tokens that prompt and answer may have together."""
 
-LOOKS_FINE, STATUS, NO_MESSAGE, COMPUTED, TWICE, LATE = (
+LOOKS_FINE, STATUS, NO_MESSAGE, NO_LIMIT, COMPUTED, TWICE, LATE = (
     "looks-fine",
     "status",
     "no-message",
+    "no-limit",
     "computed",
     "twice",
     "late",
@@ -54,6 +56,7 @@ class LongPromptDrill(SceneDrill):
         LOOKS_FINE,
         STATUS,
         NO_MESSAGE,
+        NO_LIMIT,
         TWICE,
         LATE,
         WRONG_ANSWER,
@@ -134,6 +137,8 @@ def _refused(index: int, seen: StageSeen, own: StageSeen) -> Iterator[Found]:
         yield Found(STATUS, {**name, "status": status}, index, client.end_us)
     elif not said.error.strip() or said.error == str(MALFORMED):
         yield Found(NO_MESSAGE, name, index, client.end_us)
+    elif not {LIMIT, LIMIT - 1} & set(map(int, re.findall(r"\d+", said.error))):
+        yield Found(NO_LIMIT, {**name, "got": repr(said.error[:120])}, index, client.end_us)
     ends = [each for each in seen.messages if each.client == index and each.target == "api"]
     if len(ends) > 1:
         yield Found(TWICE, {**name, "count": len(ends)}, index, ends[1].t_us)

@@ -14,6 +14,6 @@ class MyScheduler(Scheduler):
         req = self._new_req(msg.uid, msg.input_ids[: self.max_len - 1], msg.sampling_params)
         self.requests[msg.uid] = req
         if len(msg.input_ids) >= self.max_len:
-            self.reply.append(ErrorReply(msg.uid, "the prompt is too long", 400))
+            self.reply.append(ErrorReply(msg.uid, f"more than {self.max_len - 1} tokens", 400))
             return
         self.prefill_manager.add_one_req(req)

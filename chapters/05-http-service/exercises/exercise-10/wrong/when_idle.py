@@ -14,7 +14,7 @@ from minisgl_tutor.scheduler.scheduler import LastData, Scheduler
 class MyScheduler(Scheduler):
     def _add_request(self, msg: UserMsg) -> None:
         if len(msg.input_ids) >= self.max_len:
-            self.refused.append(ErrorReply(msg.uid, "the prompt is too long", 400))
+            self.refused.append(ErrorReply(msg.uid, f"more than {self.max_len - 1} tokens", 400))
             return
         req = self._new_req(msg.uid, msg.input_ids, msg.sampling_params)
         self.requests[msg.uid] = req
