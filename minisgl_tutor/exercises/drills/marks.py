@@ -6,6 +6,7 @@ import asyncio
 import random
 from collections.abc import Iterator, Sequence
 from contextvars import ContextVar
+from itertools import pairwise
 from types import ModuleType
 from typing import Any
 
@@ -14,43 +15,60 @@ import msgspec
 from ..drill import NEVER_ENDS, Drill, Found, Reader, Say, in_virtual_time
 from ..reader_file import the_class_named
 from .front import PATIENCE_S
+from .lifecycle.kept import Keeping, growing
 
-FOREIGN, LOST, ORDER, HELD_UP, CHANGED, SAME_MARK = (
+FOREIGN, LOST, ORDER, HELD_UP, CHANGED, SAME_MARK, GROWS = (
     "foreign",
     "lost",
     "order",
     "held-up",
     "changed",
     "same-mark",
+    "grows",
 )
+
+MANY = 6
+"""Clients by which growth is told from what is made now and then."""
 
 HELD_UP_US = 5_000
 """A reply must have reached its client, and a request the backend, by then."""
 
 
 class Ask(msgspec.Struct, frozen=True):
-    """A client asks at ``ms``. Its replies come at ``replies_ms``, the last one finished."""
+    """A client asks at ``ms``, and leaves at ``leaves_ms`` if it does. Its replies come at ``replies_ms``,
+    the last one finished.
+    """
 
     ms: int
     text: str
     max_tokens: int
     replies_ms: tuple[int, ...]
+    leaves_ms: int | None = None
 
 
 class Case(msgspec.Struct, frozen=True):
     check: str
     asks: tuple[Ask, ...]
 
+    @property
+    def in_turn(self) -> bool:
+        """Many clients come, each when nothing is to come for the one before it any more."""
+        over = all(one.replies_ms[-1] + 1 < later.ms for one, later in pairwise(self.asks))
+        return over and len(self.asks) >= MANY
+
     def pieces(self, index: int) -> list[str]:
         return [f"{_name(index)}{place + 1}" for place in range(len(self.asks[index].replies_ms))]
 
 
 class Client(msgspec.Struct):
-    """What one client got and when, whether it was told the end, and what the backend was handed, when."""
+    """What one client got and when, whether it was told the end, or was let go, and what the backend was
+    handed, when. ``sizes``: how much the front kept behind its last reply, of whatever request, by where.
+    """
 
     came: list[tuple[int, str]]
     ended: bool = False
     handed: tuple[int, str, int] | None = None
+    sizes: dict[str, int] = {}
 
 
 class Seen(msgspec.Struct):
@@ -70,10 +88,12 @@ class MarksDrill(Drill[Case, Case, Seen]):
         "same-text",
         "parameters",
         "one-by-one",
+        "leaves",
+        "many",
         "twenty",
         "at-random",
     )
-    faults = (FOREIGN, CHANGED, SAME_MARK, HELD_UP, LOST, ORDER, NEVER_ENDS)
+    faults = (FOREIGN, CHANGED, SAME_MARK, HELD_UP, LOST, ORDER, NEVER_ENDS, GROWS)
 
     def find(self, module: ModuleType, file: str) -> type:
         return the_class_named(module, "Front", file)
@@ -91,29 +111,39 @@ class MarksDrill(Drill[Case, Case, Seen]):
                 "one-by-one",
                 tuple(Ask(30 * at, f"Q{at}", 16, (30 * at + 10, 30 * at + 20)) for at in range(20)),
             ),
+            Case("many", tuple(Ask(30 * at, f"Q{at}", 16, (30 * at + 10, 30 * at + 20)) for at in range(12))),
+            Case("leaves", (Ask(0, "Why?", 16, (10, 30), 15), Ask(1, "How?", 16, (20, 40)))),
+            Case("leaves", (Ask(0, "Why?", 16, (20, 30, 35), 10), Ask(1, "Why?", 16, (15, 40)))),
+            Case(
+                "leaves",
+                tuple(
+                    Ask(40 * at, f"Q{at}", 16, (40 * at + 10, 40 * at + 30), 40 * at + 20) for at in range(12)
+                ),
+            ),
             Case("twenty", tuple(Ask(at, f"Q{at}", 16, (100 - at, 200 + 3 * at % 7)) for at in range(20))),
         ]
         return [*fixed, *(_random_case(rng) for _ in range(12))]
 
     def play(self, reader: Reader, job: Case) -> Seen:
-        return in_virtual_time(lambda: _Desk(reader.found, job).play())
+        return in_virtual_time(lambda: _Desk(reader.found, job, reader.module).play())
 
     def judge(self, case: Case, seen: Seen) -> Iterator[Found]:
         if not seen.marks_differ:
             yield Found(SAME_MARK)
         for index, (ask, client) in enumerate(zip(case.asks, seen.clients, strict=True)):
             yield from _of_one(index, ask, case.pieces(index), client)
+        if case.in_turn and (grown := growing([each.sizes for each in seen.clients])):
+            yield Found(GROWS, {"count": len(case.asks), "where": grown})
 
     def check_of(self, case: Case, fault: str) -> str:
-        return case.check
+        return "many" if fault == GROWS else case.check
 
     def in_words(self, case: Case, say: Say) -> str:
         parts = []
         for index, ask in enumerate(case.asks[:4]):
             times = ", ".join(map(str, ask.replies_ms))
-            parts.append(
-                say("asks", who=_name(index), ms=ask.ms, text=ask.text, tokens=ask.max_tokens, times=times)
-            )
+            text = say("asks", who=_name(index), ms=ask.ms, text=ask.text, tokens=ask.max_tokens, times=times)
+            parts.append(text + ("" if ask.leaves_ms is None else say("leaves", ms=ask.leaves_ms)))
         if len(case.asks) > 4:
             parts.append(say("more", count=len(case.asks) - 4))
         return say("sentence end").join(parts)
@@ -122,7 +152,7 @@ class MarksDrill(Drill[Case, Case, Seen]):
         return len(case.asks), sum(len(ask.replies_ms) for ask in case.asks)
 
     def smaller(self, case: Case) -> Iterator[Case]:
-        if case.check in ("one-by-one", "twenty", "at-random"):
+        if case.check in ("one-by-one", "leaves", "twenty", "at-random"):
             for index in range(len(case.asks)):
                 if rest := case.asks[:index] + case.asks[index + 1 :]:
                     yield Case(case.check, rest)
@@ -134,10 +164,11 @@ class _Desk:
     A task that hands over for others has that of one of them; then it is the first one's who asked the same.
     """
 
-    def __init__(self, cls: type, case: Case) -> None:
+    def __init__(self, cls: type, case: Case, module: ModuleType | None) -> None:
         self._case = case
         self._asking: ContextVar[int] = ContextVar("asking")
         self._front: Any = cls(self._handed)
+        self._keeping = Keeping(self._front, module)
         self._marks: dict[int, Any] = {}
         self._asked: list[int] = []
         self._seen = [Client([]) for _ in case.asks]
@@ -156,13 +187,30 @@ class _Desk:
         return Seen(self._seen, len(set(marks)) == len(marks))
 
     async def _ask(self, index: int) -> None:
+        """Reads the answer, or as much of it as comes before the client leaves."""
         ask, client = self._case.asks[index], self._seen[index]
+        loop = asyncio.get_running_loop()
         self._asking.set(index)
         await asyncio.sleep(ask.ms / 1000)
         self._asked.append(index)
+        if ask.leaves_ms is None:
+            await self._read(index)
+        else:
+            reading = loop.create_task(self._read(index))
+            loop.call_at(ask.leaves_ms / 1000, reading.cancel)
+            await asyncio.wait({reading})
+            if not reading.cancelled():
+                reading.result()
+        client.ended = True
+        if not self._case.in_turn or self._case.check == "one-by-one":
+            return  # what is noted here may take the place of an object that is gone
+        await asyncio.sleep(max(0, ask.replies_ms[-1] / 1000 + 0.001 - loop.time()))
+        client.sizes = self._keeping.sizes()
+
+    async def _read(self, index: int) -> None:
+        ask, client = self._case.asks[index], self._seen[index]
         async for piece in self._front.ask(ask.text, ask.max_tokens):
             client.came.append((_now_us(), str(piece)))
-        client.ended = True
 
     def _handed(self, mark: Any, text: str, max_tokens: int) -> None:
         index = self._asking.get(-1)
@@ -196,6 +244,8 @@ def _name(index: int) -> str:
 
 def _of_one(index: int, ask: Ask, due: list[str], client: Client) -> Iterator[Found]:
     got = [text for _, text in client.came]
+    if ask.leaves_ms is not None:
+        due = due[: sum(ms < ask.leaves_ms for ms in ask.replies_ms)]
     values = {"who": _name(index), "due": " ".join(due), "got": " ".join(got) or "-"}
     if client.handed is None or client.handed[0] > ask.ms * 1000 + HELD_UP_US:
         yield Found(HELD_UP, {"what": "request", **values})
@@ -210,9 +260,10 @@ def _of_one(index: int, ask: Ask, due: list[str], client: Client) -> Iterator[Fo
     elif got != due:
         yield Found(LOST if set(due) - set(got) else ORDER, values)
     elif not client.ended:
-        yield Found(NEVER_ENDS, {"what": "client", **values})
+        yield Found(NEVER_ENDS, {"what": "client" if ask.leaves_ms is None else "leaver", **values})
     else:
-        late = max(at - ms * 1000 for (at, _), ms in zip(client.came, sorted(ask.replies_ms), strict=True))
+        times = zip(client.came, sorted(ask.replies_ms), strict=False)
+        late = max((at - ms * 1000 for (at, _), ms in times), default=0)
         if late > HELD_UP_US:
             yield Found(HELD_UP, {"what": "reply", **values})
 
@@ -221,6 +272,7 @@ def _random_case(rng: random.Random) -> Case:
     asks = []
     for _ in range(rng.randint(2, 5)):
         begin = rng.randint(0, 40)
-        times = sorted(rng.sample(range(begin + 7, 200), rng.randint(1, 4)))
-        asks.append(Ask(begin, rng.choice(("Why?", "How?")), rng.choice((1, 16)), tuple(times)))
+        times = sorted(rng.sample(range(begin + 7, 200, 2), rng.randint(1, 4)))
+        leaves_ms = rng.randrange(begin + 8, 200, 2) if rng.random() < 0.3 else None
+        asks.append(Ask(begin, rng.choice(("Why?", "How?")), rng.choice((1, 16)), tuple(times), leaves_ms))
     return Case("at-random", tuple(asks))

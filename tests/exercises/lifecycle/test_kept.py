@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from minisgl_tutor.exercises.drills.lifecycle.kept import Keeping
+from minisgl_tutor.exercises.drills.lifecycle.kept import Keeping, growing
 from minisgl_tutor.links import MemoryAsyncPull, MemoryAsyncPush, MemoryChannel
 from minisgl_tutor.server.frontend import FrontendManager
 
@@ -78,3 +78,18 @@ def test_what_has_no_uid_shows_by_its_size() -> None:
     front.of_all = {"left": ["a", "b"], "count": 7}
     assert keeping.now() == set()
     assert keeping.sizes() == before | {"log": 1, "of_all": 5}
+
+
+def test_slots_are_looked_at_too() -> None:
+    class Slotted:
+        __slots__ = ("_absent", "queues")
+
+    kept_by = Slotted()
+    kept_by.queues = {7: []}  # type: ignore[attr-defined]
+    assert Keeping(kept_by, None).sizes() == {"queues": 2}
+
+
+def test_what_grows_each_time_is_told_and_what_is_made_once_is_not() -> None:
+    assert growing([{"once": 0}, {"once": 1, "log": 1}, {"once": 1, "log": 2}, {"once": 1, "log": 4}]) == [
+        "log"
+    ]

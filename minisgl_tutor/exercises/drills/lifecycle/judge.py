@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from enum import StrEnum
-from itertools import pairwise
 from typing import Any
 
 from ....language import Sentence, joined
 from ...drill import BLOCKS, NEVER_ENDS, POLLS, RAISED, STUCK, THREAD, Found, general_fault
 from .answers import latest_us, says, text_of
+from .kept import growing
 from .observation import Observation, Seen
 from .schedule import MANY, STEP_MS, Client, Ending, Extra, Schedule
 
@@ -181,19 +181,12 @@ def _of_all(schedule: Schedule, observation: Observation) -> Iterator[Fault]:
 
 
 def _grown(schedule: Schedule, observation: Observation) -> list[str]:
-    """Where there was more when each request had ended, if they came one after the other. What is made once,
-    for the first one, does not count.
-    """
+    """Where there was more when each request had ended, if they came one after the other."""
     ends = [seen.app_us for seen in observation.clients]
     starts = [each.start * STEP_MS * 1000 for each in schedule.clients]
     if len(ends) < MANY or any(end >= start for end, start in zip(ends, starts[1:], strict=False)):
         return []
-    sizes = [seen.elements for seen in observation.clients]
-    return sorted(
-        where
-        for where in sizes[-1]
-        if all(later.get(where, 0) > one.get(where, 0) for one, later in pairwise(sizes[1:]))
-    )
+    return growing([seen.elements for seen in observation.clients])
 
 
 def _raised(client: Client, extra: Extra, seen: Seen) -> Iterator[Fault]:

@@ -1,4 +1,4 @@
-"""Finds what a front end keeps for each request by looking at it, not by asking it.
+"""Finds what an object keeps for each request by looking at it, not by asking it.
 
 A reader may replace the two maps by anything, so everything that the object and
 the reader's module reach through containers and through the reader's own
@@ -10,10 +10,9 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter, deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
 from types import FunctionType, ModuleType
-
-from ....server.frontend import FrontendManager
 
 DEPTH = 6
 """How deep containers in containers are followed."""
@@ -25,10 +24,10 @@ _SEQUENCES = (list, tuple, set, frozenset, deque)
 
 
 class Keeping:
-    """Looks at one front end. What looks like a uid when it is new is a constant, and does not count."""
+    """Looks at one object. What looks like a uid when it is new is a constant, and does not count."""
 
-    def __init__(self, frontend: FrontendManager, module: ModuleType | None) -> None:
-        self._frontend = frontend
+    def __init__(self, kept_by: object, module: ModuleType | None) -> None:
+        self._kept_by = kept_by
         self._module = module
         self._at_first: Kept = set()
         self._at_first = self.now()
@@ -47,7 +46,7 @@ class Keeping:
             yield from self._within(name, value, seen, DEPTH)
 
     def _roots(self) -> Iterator[tuple[str, object]]:
-        yield from vars(self._frontend).items()
+        yield from _attributes(self._kept_by)
         if self._module is None:
             return
         for name, value in vars(self._module).items():
@@ -78,9 +77,27 @@ class Keeping:
             yield from self._within(name, element, seen, depth - 1)
         if isinstance(value, asyncio.Queue):
             yield from self._within(name, vars(value).get("_queue"), seen, depth - 1)
-        elif self._is_readers(type(value)) and value is not self._frontend:
-            for attribute, each in vars(value).items() if hasattr(value, "__dict__") else ():
+        elif self._is_readers(type(value)) and value is not self._kept_by:
+            for attribute, each in _attributes(value):
                 yield from self._within(f"{name}.{attribute}", each, seen, depth - 1)
+
+
+def growing(sizes: Sequence[Mapping[str, int]]) -> list[str]:
+    """Where there was more each time. What is made once, for the first one, does not count."""
+    return sorted(
+        where
+        for where in sizes[-1]
+        if all(later.get(where, 0) > one.get(where, 0) for one, later in pairwise(sizes[1:]))
+    )
+
+
+def _attributes(value: object) -> Iterator[tuple[str, object]]:
+    yield from getattr(value, "__dict__", {}).items()
+    for cls in type(value).__mro__:
+        slots = vars(cls).get("__slots__", ())
+        for name in (slots,) if isinstance(slots, str) else slots:
+            if hasattr(value, name):
+                yield name, getattr(value, name)
 
 
 def _uid_of(element: object) -> int | None:

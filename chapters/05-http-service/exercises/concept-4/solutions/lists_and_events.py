@@ -20,17 +20,20 @@ class Front:
     async def ask(self, text: str, max_tokens: int) -> AsyncIterator[str]:
         mark = next(self.numbers)
         self.pieces[mark], self.events[mark] = [], asyncio.Event()
-        self.send(mark, text, max_tokens)
-        finished = False
-        while not finished:
-            await self.events[mark].wait()
-            self.events[mark].clear()
-            pending, self.pieces[mark] = self.pieces[mark], []
-            for piece, last in pending:
-                finished = last
-                yield piece
-        del self.pieces[mark], self.events[mark]
+        try:
+            self.send(mark, text, max_tokens)
+            finished = False
+            while not finished:
+                await self.events[mark].wait()
+                self.events[mark].clear()
+                pending, self.pieces[mark] = self.pieces[mark], []
+                for piece, last in pending:
+                    finished = last
+                    yield piece
+        finally:
+            del self.pieces[mark], self.events[mark]
 
     def on_reply(self, mark: Hashable, piece: str, finished: bool) -> None:
-        self.pieces[mark].append((piece, finished))
-        self.events[mark].set()
+        if mark in self.pieces:
+            self.pieces[mark].append((piece, finished))
+            self.events[mark].set()

@@ -23,15 +23,19 @@ class Front:
             self.sender = asyncio.create_task(self._hand_over())
         mark = next(self.numbers)
         inbox = self.inboxes[mark] = asyncio.Queue()
-        self.outbox.put_nowait((mark, text, max_tokens))
-        finished = False
-        while not finished:
-            piece, finished = await inbox.get()
-            yield piece
-        del self.inboxes[mark]
+        try:
+            self.outbox.put_nowait((mark, text, max_tokens))
+            finished = False
+            while not finished:
+                piece, finished = await inbox.get()
+                yield piece
+        finally:
+            del self.inboxes[mark]
 
     def on_reply(self, mark: Any, piece: str, finished: bool) -> None:
-        self.inboxes[mark].put_nowait((piece, finished))
+        inbox = self.inboxes.get(mark)
+        if inbox is not None:
+            inbox.put_nowait((piece, finished))
 
     async def _hand_over(self) -> None:
         while True:

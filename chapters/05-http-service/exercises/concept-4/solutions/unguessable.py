@@ -18,12 +18,15 @@ class Front:
     async def ask(self, text: str, max_tokens: int) -> AsyncIterator[str]:
         mark = secrets.token_hex(8)
         queue = self.queues[mark] = asyncio.Queue()
-        self.send(mark, text, max_tokens)
-        finished = False
-        while not finished:
-            piece, finished = await queue.get()
-            yield piece
-        del self.queues[mark]
+        try:
+            self.send(mark, text, max_tokens)
+            finished = False
+            while not finished:
+                piece, finished = await queue.get()
+                yield piece
+        finally:
+            del self.queues[mark]
 
     def on_reply(self, mark: Hashable, piece: str, finished: bool) -> None:
-        self.queues[mark].put_nowait((piece, finished))
+        if mark in self.queues:
+            self.queues[mark].put_nowait((piece, finished))
