@@ -2,8 +2,8 @@
 
 The first line is the header. Then come, in the order in which they happened,
 what clients did (``request``, ``pace``, ``stall``, ``disconnect``), which request got which
-uid (``submit``) or none (``refuse``), what the server itself ended (``cut``, ``stop``),
-when messages reached the scheduler (``arrive``), and what the engine was asked and gave
+uid (``submit``), which got nothing but an error (``refuse``), what the server itself ended
+(``cut``, ``stop``), when messages reached the scheduler (``arrive``), and what the engine was asked and gave
 (``step``, ``tokens``). Times are microseconds since the start of the recording.
 ``docs/recording-format.md`` describes all of it.
 """
@@ -90,7 +90,7 @@ class SubmitLine(msgspec.Struct, frozen=True, tag_field="kind", tag="submit"):
 
 
 class RefuseLine(msgspec.Struct, frozen=True, tag_field="kind", tag="refuse"):
-    """Request ``rid`` was answered with ``status`` and became no uid's."""
+    """Request ``rid`` was answered with ``status`` and no text: it became no uid's, or ended by an error."""
 
     t: Microseconds
     rid: Number

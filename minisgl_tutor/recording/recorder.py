@@ -43,7 +43,7 @@ from .lines import (
     TokensLine,
     encode_line,
 )
-from .redact import redacted_body, redacted_path, redacted_tokens
+from .redact import redacted_body, redacted_path, redacted_tokens, redacted_type
 from .rotate import next_file, open_to_append
 
 logger = logging.getLogger(__name__)
@@ -219,11 +219,15 @@ class _RecordedExchange:
     def _request_line(self) -> RequestLine:
         # As a reader of JSON decodes it; what it would refuse must stay what it refuses.
         text = self._body.decode(json.detect_encoding(self._body), errors="backslashreplace")
-        kind: bytes = dict(self._scope["headers"]).get(b"content-type", b"")
+        kind = dict(self._scope["headers"]).get(b"content-type", b"").decode("latin-1")
         method, path = self._scope["method"], self._scope["raw_path"].decode("latin-1")
         if self._file.redact:
-            text, path = redacted_body(text), redacted_path(path)
-        return RequestLine(self._since_us, self.rid, method, path, text, kind.decode("latin-1"))
+            text, path, kind = redacted_body(text), redacted_path(path), redacted_type(kind)
+        return RequestLine(self._since_us, self.rid, method, path, text, kind)
+
+    def _answered(self, status: int) -> None:
+        if not self.submitted or status >= 400:
+            self._file.write(RefuseLine(self._file.now_us(), self.rid, status))
 
     async def _watch(self) -> None:
         """Sees the client leave, even if the app never looks; a server tells everyone who asks."""
@@ -240,8 +244,8 @@ class _RecordedExchange:
     async def send(self, message: AsgiMessage) -> None:
         # Once for each token: what this costs is most of what a recording costs.
         if self._over or message["type"] != "http.response.body":
-            if message["type"] == "http.response.start" and self._watcher is not None and not self.submitted:
-                self._file.write(RefuseLine(self._file.now_us(), self.rid, message["status"]))
+            if message["type"] == "http.response.start" and self._watcher is not None:
+                self._answered(message["status"])
             await self._send(message)
             return
         before = self._chunks

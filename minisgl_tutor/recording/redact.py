@@ -39,6 +39,13 @@ def redacted_path(path: str) -> str:
     return path if path in PATHS else "/" + STAND_IN * (len(path) - 1)
 
 
+def redacted_type(content_type: str) -> str:
+    """Whether it is JSON; a client may write anything behind that, or instead of it."""
+    name = content_type.partition(";")[0].strip().lower()
+    is_json = name.startswith("application/") and name.removeprefix("application/").split("+")[-1] == "json"
+    return "application/json" if is_json else STAND_IN * len(content_type)
+
+
 def filler(eos: Collection[int]) -> int:
     """The token that stands for any other one: the first that does not end an answer."""
     return next(token for token in range(len(eos) + 1) if token not in eos)

@@ -67,6 +67,7 @@ class Plan:
         cuts = [line for line in lines if isinstance(line, CutLine)]
         self.cuts = [line for line in cuts if same_gaps or line.code != SLOW_READER]
         self.stops = [line for line in lines if isinstance(line, StopLine)]
+        self._ended = {line.uid for line in cuts}.union(*(line.uids for line in self.stops))
         self._paces = {line.rid: line for line in lines if isinstance(line, PaceLine)}
         self._leaves = {line.rid: line for line in lines if isinstance(line, DisconnectLine)}
         self._stalls: dict[int, list[StallLine]] = {}
@@ -116,9 +117,11 @@ class Plan:
                 # What it was refused for may be left out; a text that is no JSON is refused, too.
                 self._bodies[rid] = msgspec.structs.replace(request, body=STAND_IN * len(request.body))
                 continue
+            # What the server ended is ended at that time, whether it had got to the scheduler or not.
+            refused = rid in self._refused and self._ended.isdisjoint(uids)
             answers = [self._answers[uid].tokens for uid in uids if uid in self._answers]
             ended_at = [] if rid in self._leaves else [len(tokens) for tokens in answers]
-            self._bodies[rid] = with_stand_ins(request, uids, lens, ended_at)
+            self._bodies[rid] = with_stand_ins(request, uids, lens, ended_at, refused)
 
     def sent_us(self, request: RequestLine) -> int:
         """When to send it: when it was submitted or refused, since a play takes no time to read a body."""

@@ -42,17 +42,22 @@ def prompt_lens(recording: Recording) -> dict[int, int]:
 
 
 def with_stand_ins(
-    request: RequestLine, uids: Sequence[int], lens: Mapping[int, int], ended_at: Collection[int]
+    request: RequestLine,
+    uids: Sequence[int],
+    lens: Mapping[int, int],
+    ended_at: Collection[int],
+    refused: bool,
 ) -> RequestLine:
     """``request`` with prompts of the recorded lengths.
 
     ``uids`` are those of its choices, in order. ``ended_at`` are the numbers of tokens of those that
-    ended before their limit; with a stop string none of them would now.
+    ended before their limit; with a stop string none of them would now. Of one that was ``refused``, as
+    by a chat template, those that never got to the scheduler are empty: so a tokenizer refuses them, too.
     """
-    if not uids or any(uid not in lens for uid in uids):
-        return request  # it was refused, or never got there
+    if not uids or (any(uid not in lens for uid in uids) and not refused):
+        return request  # it never got there
     body = json.loads(request.body)
-    texts = [STAND_IN * lens[uid] for uid in uids]
+    texts = [STAND_IN * lens.get(uid, 0) for uid in uids]
     if "messages" in body:
         body["messages"] = [{"role": "user", "content": texts[0]}]
     elif isinstance(body.get("prompt"), list):

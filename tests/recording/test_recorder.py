@@ -68,13 +68,16 @@ def lines_of(path: Path) -> list[Line]:
     return [msgspec.json.decode(line, type=Line) for line in path.read_bytes().splitlines()]
 
 
-@pytest.mark.parametrize("submits", [True, False])
-def test_a_request_is_answered_as_a_uid_or_is_refused(tmp_path: Path, submits: bool) -> None:
+@pytest.mark.parametrize(("submits", "status"), [(True, 200), (False, 400), (True, 400)])
+def test_a_request_is_answered_as_a_uid_or_is_refused(tmp_path: Path, submits: bool, status: int) -> None:
+    """Or both: the tokenizer refuses what the API process took, such as a conversation without a text."""
+
     async def app(scope, receive, send) -> None:
         await receive()
         if submits:
             stamp(7)
-        await answers(scope, receive, send)
+        await send({"type": "http.response.start", "status": status, "headers": []})
+        await send({"type": "http.response.body", "body": b""})
 
     async def main() -> None:
         nonlocal stamp
@@ -87,7 +90,7 @@ def test_a_request_is_answered_as_a_uid_or_is_refused(tmp_path: Path, submits: b
     stamp: Stamp = never_stamped
     run(main)
     kinds = [type(line) for line in lines_of(tmp_path / "run")]
-    assert kinds == [RequestLine, SubmitLine if submits else RefuseLine]
+    assert kinds == [RequestLine, *[SubmitLine] * submits, *[RefuseLine] * (status == 400)]
 
 
 def never_stamped(uid: int) -> tuple[str, int]:

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from minisgl_tutor.recording.redact import redacted_body, redacted_path, redacted_tokens
+from minisgl_tutor.recording.redact import redacted_body, redacted_path, redacted_tokens, redacted_type
 
 
 def test_texts_become_as_many_letters_and_numbers_stay() -> None:
@@ -45,6 +45,21 @@ def test_what_is_no_object_is_as_long_as_it_was(body: str) -> None:
 def test_a_path_is_shown_if_it_is_one_of_the_interface() -> None:
     assert redacted_path("/v1/completions") == "/v1/completions"
     assert redacted_path("/secret") == "/xxxxxx"
+
+
+@pytest.mark.parametrize(
+    ("content_type", "shown"),
+    [
+        ("application/json", "application/json"),
+        ("Application/JSON; charset=secret", "application/json"),
+        ("application/secret+json", "application/json"),
+        ("", ""),
+        ("secret", "xxxxxx"),
+        ("text/json", "xxxxxxxxx"),
+    ],
+)
+def test_of_a_content_type_is_shown_whether_it_is_json(content_type: str, shown: str) -> None:
+    assert redacted_type(content_type) == shown
 
 
 def test_of_tokens_only_the_end_of_an_answer_is_left() -> None:
