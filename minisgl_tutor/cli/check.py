@@ -134,9 +134,11 @@ def _tell_next(desk: Desk, exercise: Exercise, verdict: Verdict) -> None:
     from .told import tell_next
 
     if verdict.exit is Exit.NOT_YET:
+        typer.echo()
         tell_next({f"hint {exercise.name}": Sentence("helps, three times at most")}, desk.say)
     elif verdict.exit is Exit.RIGHT and (following := desk.next_exercise(exercise)):
         title = verbatim(following.teller(desk.say)("title"))
+        typer.echo()
         tell_next({f"start {following.name}": title}, desk.say)
 
 

@@ -54,6 +54,7 @@ def exercises(
     for exercise, state in zip(listed, states, strict=True):
         if state in NEXT:
             command, purpose = NEXT[state]
+            typer.echo()
             tell_next({f"{command} {exercise.name}": purpose}, desk.say)
             break
 

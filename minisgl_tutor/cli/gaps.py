@@ -101,6 +101,7 @@ def _list(console: Console, gaps: Sequence[Gap], say: Tongue) -> None:
         "gaps double-free": Sentence("explains one"),
         "trace --gap double-free": Sentence("plays a scene in which it is found"),
     }
+    typer.echo()
     tell_next(steps, say)
 
 

@@ -97,6 +97,7 @@ def _tell_next(what: str, page: str, say: Tongue) -> None:
         steps[f"exercises --chapter {int(what)}"] = Sentence("lists its exercises")
     else:
         steps |= _with_exercise(what, say)
+    typer.echo()
     tell_next(steps, say)
 
 

@@ -32,4 +32,5 @@ def start(context: typer.Context, name: Name) -> None:
         f"read {exercise.name}": Sentence("shows here what is asked"),
         f"check {exercise.name}": Sentence("judges the file, when you have changed it"),
     }
+    typer.echo()
     tell_next(steps, desk.say)

@@ -12,8 +12,8 @@ import typer
 from ..language import Sentence, Tongue
 from .program import program
 
-LABEL = re.compile(r" *\S+ {2,}(?=\S)|[^:：`]{1,16}(?:: |：)|")
-"""What further lines are set in by: a label in a column of such, or a short beginning up to a colon."""
+LABEL = re.compile(r" *\S+ {2,}(?=\S)|[^:：`]{1,16}(?:: |：)| *")
+"""What further lines are set in by: a label in a column of such, a short beginning up to a colon, spaces."""
 
 QUOTED = re.compile(r"`[^`]*`")
 WORD = re.compile(r" *(?:'[^']*'|\"[^\"]*\"|[^\s'\"])+")
@@ -35,10 +35,13 @@ def tell_next(commands: Mapping[str, Sentence], say: Tongue) -> None:
     from rich.cells import cell_len
 
     name, widest, width = program(), max(map(len, commands)), shutil.get_terminal_size().columns
-    typer.secho("\n" + say(Sentence("Next:")), bold=True)
+    typer.secho(say(Sentence("Next:")), bold=True)
     for arguments, purpose in commands.items():
         line = f"  {name} {arguments:{widest}}   {say(purpose)}"
-        typer.echo(line if cell_len(line) <= width else f"  {name} {arguments}\n      {say(purpose)}")
+        if cell_len(line) <= width:
+            typer.echo(line)
+        else:
+            tell(f"  {name} {arguments}\n      {say(purpose)}")
 
 
 def fitted(text: str, width: int) -> str:

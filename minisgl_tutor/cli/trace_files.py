@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
@@ -12,29 +11,29 @@ from .fail import fail
 from .told import tell
 
 if TYPE_CHECKING:
-    from ..views.shown import ShownScene
-
-
-def scene_name(path: Path) -> str:
-    """The recording's file name without ending and without the number that orders it."""
-    return re.sub(r"^\d+-(?=.)", "", path.stem)
+    from .trace_plays import Chosen, Player
 
 
 def write_files(
-    scenes: list[ShownScene],
+    plays: Sequence[Chosen],
+    player: Player,
     html: Path | None,
     perfetto: Path | None,
     from_step: int,
-    yours: Path | None,
     say: Tongue,
 ) -> None:
     """Writes what was asked for, and says so on stderr."""
     from ..views.html import page
     from ..views.perfetto import write_perfetto
+    from ..views.shown import ShownScene
     from ..views.source import Sources
 
+    scenes = []
+    for each in plays:
+        result = player.play(each.recording, each.gaps)
+        scenes.append(ShownScene(each.name, each.title, result.gaps, result.steps))
     if html is not None:
-        content = page(scenes, from_step, Sources(yours), language=say.language)
+        content = page(scenes, from_step, Sources(player.yours), language=say.language)
         _write(html, lambda out: out.write(content))
         told = Sentence("{file}: open it in a browser; it needs no network", file=html)
         tell(say(told), err=True)

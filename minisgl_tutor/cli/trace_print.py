@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import shutil
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Protocol
 
 from ..language import Sentence
+from ..trace.scenes import scenes_of
 from .pager import paged
+from .told import tell_next
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -18,10 +20,9 @@ if TYPE_CHECKING:
     from ..recording import Header, Recording
     from ..trace.play import Play
     from ..trace.steps import Step
+    from .trace_plays import Chosen, Player
 
 Give = Callable[["Step"], None]
-Run = Callable[["Recording", tuple[str, ...], Give], "Play"]
-"""Plays a recording under gaps, handing on each step."""
 
 
 class Printer(Protocol):
@@ -109,38 +110,38 @@ def printing(json: bool, pager: bool, say: Tongue) -> Iterator[Printer]:
 
 
 def print_plays(
-    plays: list[tuple[Sentence, Recording, tuple[str, ...]]],
-    run: Run,
+    plays: Sequence[Chosen],
+    player: Player,
     json: bool,
     pager: bool,
     from_step: int,
     chapter: int | None,
     say: Tongue,
 ) -> None:
-    """Prints plays (title, recording, gaps) from a step on, and behind a chapter's scenes what to do next.
+    """Prints plays from a step on, and behind a chapter's scenes what to do next.
 
     That comes behind the pager, as a reader may quit it before its end.
     """
     with printing(json, pager, say) as printer:
-        for title, recording, gaps in plays:
-            printer.opening(title, gaps, recording.header)
-            with _bar(recording) as advance:
+        for each in plays:
+            printer.opening(each.title, each.gaps, each.recording.header)
+            with _bar(each.recording) as advance:
 
                 def give(step: Step, advance: Give = advance) -> None:
                     advance(step)
                     if step.number >= from_step:
                         printer.step(step)
 
-                printer.closing(run(recording, gaps, give))
+                printer.closing(player.stream(each.recording, each.gaps, give))
     if not json and chapter is not None:
-        from rich.console import Console
-
-        from ..trace.scenes import scenes_of
-        from ..views.terminal import print_next
-        from .program import program
-
-        names = [each.name for each in scenes_of(chapter)]
-        print_next(Console(highlight=False), program(), chapter, names, say)
+        names = ", ".join(each.name for each in scenes_of(chapter))
+        steps = {
+            f"trace --chapter {chapter} --fixed": Sentence("without a gap"),
+            f"trace --chapter {chapter} --scene NAME": Sentence("one of {names}", names=names),
+            f"trace --chapter {chapter} --step": Sentence("step by step, forward and back"),
+            f"read {chapter}": Sentence("the chapter"),
+        }
+        tell_next(steps, say)
 
 
 @contextmanager

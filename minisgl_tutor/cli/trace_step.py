@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -13,11 +14,12 @@ from typing import TYPE_CHECKING
 
 from ..language import Sentence, Tongue
 from .fail import fail
+from .program import program
 
 if TYPE_CHECKING:
     from ..recording import Recording
-    from ..stepper.app import Replay
-    from ..stepper.takes import Scene
+    from ..trace.play import Play
+    from .trace_plays import Chosen, Player
 
 SMALLEST = (80, 24)
 """Columns and rows below which too little of a step is to be seen."""
@@ -56,25 +58,39 @@ def check_screen() -> None:
         )
 
 
-def step_through(
-    scenes: Sequence[Scene], replay: Replay, yours: Path | None, from_step: int, command: str, say: Tongue
-) -> None:
-    """Shows the scenes until the reader leaves. Forks are written to the current folder.
-
-    ``command`` plays a recording again, but for its name. At the end it is printed for every fork.
+def step_through(plays: Sequence[Chosen], player: Player, from_step: int, say: Tongue) -> None:
+    """Shows the plays until the reader leaves. Forks are written to the current folder, and at the end the
+    command that plays each of them is printed.
 
     Raises:
-        VirtualTimeError: the first scene cannot be played.
+        VirtualTimeError: the first one cannot be played.
     """
     with _waiting(say(Sentence("playing the run ..."))):
         from ..stepper.app import StepApp
+        from ..stepper.takes import Scene
+        from ..trace.fork import under_gaps
         from ..views.source import Sources
 
+        def replay(recording: Recording) -> Play:
+            return player.play(recording, tuple(recording.header.gaps))
+
+        scenes = [Scene(each.name, each.title, under_gaps(each.recording, each.gaps)) for each in plays]
         first = replay(scenes[0].recording)
-    app = StepApp(scenes, first, replay, save_fork, Sources(yours), command, say, from_step)
+    command = _command(player)
+    app = StepApp(scenes, first, replay, save_fork, Sources(player.yours), command, say, from_step)
     app.run()
     for path in app.saved:
         print(f"{command} {path}")
+
+
+def _command(player: Player) -> str:
+    """What plays a fork again, but for its name: with that which a fork does not say of itself."""
+    from .trace import SPEC_VERSION
+
+    options = {"--tokenizer": player.tokenizer, "--yours": player.yours}
+    words = [word for name, value in options.items() if value for word in (name, str(value))]
+    words += [] if player.spec_version == SPEC_VERSION else ["--spec-version", player.spec_version]
+    return " ".join([f"{program()} trace", *map(shlex.quote, words)])
 
 
 @contextmanager

@@ -61,16 +61,6 @@ def print_legend(console: Console, say: Tongue) -> None:
     console.print()
 
 
-def print_next(console: Console, program: str, chapter: int, scenes: list[str], say: Tongue) -> None:
-    """What a reader of a chapter's scenes may do next."""
-    trace = f"{program} trace --chapter {chapter}"
-    console.print(Text(say(Sentence("Next:")), style="bold"))
-    console.print(f"  {trace} --fixed", soft_wrap=True)
-    console.print(f"  {trace} --scene NAME", soft_wrap=True)
-    _print_below(console, Text(say(Sentence("NAME is one of {names}", names=", ".join(scenes)))))
-    console.print(f"  {program} exercises", soft_wrap=True)
-
-
 def print_step(console: Console, step: Step, say: Tongue) -> None:
     if step.kind == "gap":
         _print_gap(console, step, say)

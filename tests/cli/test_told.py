@@ -45,6 +45,7 @@ def test_no_line_is_too_wide_and_no_word_is_lost(text: str, width: int) -> None:
         ("  seen   one two three four", ["  seen   one two", "         three four"]),
         ("one two three four five", ["one two three four", "  five"]),
         ("one two\nError: three four five six", ["one two", "Error: three four", "       five six"]),
+        ("      one two three four", ["      one two three", "      four"]),
         ("one two three `four five`", ["one two three", "  `four five`"]),
     ],
 )
@@ -77,7 +78,6 @@ def test_what_to_do_next_stands_beside_the_command_or_below(
     monkeypatch.setenv("COLUMNS", "28")
     tell_next({"read 2": verbatim("a chapter"), "gaps": verbatim("faults, quite many")}, ENGLISH)
     assert capsys.readouterr().out.splitlines() == [
-        "",
         "Next:",
         "  tutor read 2   a chapter",
         "  tutor gaps",

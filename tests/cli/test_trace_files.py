@@ -8,7 +8,9 @@ from pathlib import Path
 import pytest
 
 from minisgl_tutor.cli.main import main
-from minisgl_tutor.cli.trace_files import scene_name
+from minisgl_tutor.cli.trace_plays import Chosen
+from minisgl_tutor.recording import read_recording
+from minisgl_tutor.trace.scenes import scene_of_gap
 
 EXERCISE = "chapters/05-http-service/exercises/exercise-7"
 
@@ -58,4 +60,5 @@ def test_one_sentence_for_what_cannot_be(tmp_path: Path, capsys: pytest.CaptureF
     [("03-client-leaves.jsonl", "client-leaves"), ("run.jsonl", "run"), ("12-.jsonl", "12-")],
 )
 def test_the_name_of_a_scene(file: str, name: str) -> None:
-    assert scene_name(Path("somewhere") / file) == name
+    recording = read_recording(scene_of_gap("early-break"))
+    assert Chosen(Path("somewhere") / file, recording, ()).name == name

@@ -9,7 +9,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from minisgl_tutor.cli.trace import _tokenizer
+from minisgl_tutor.cli.trace_plays import tokenizer_of
 from minisgl_tutor.recording import Event, SubmitLine
 from minisgl_tutor.trace.play import play
 from minisgl_tutor.trace.wall import recorded_clock
@@ -56,7 +56,7 @@ def test_a_template_is_told_the_recorded_time(script, dated_model: Path, offset,
     lines = [later(line) if getattr(line, "rid", 0) == 1 else line for line in recording.lines]
     header = msgspec.structs.replace(recording.header, utc_offset=offset)
     recording = msgspec.structs.replace(recording, header=header, lines=lines)
-    assert prompts(recording, _tokenizer(recording, dated_model)) == [first, second]
+    assert prompts(recording, tokenizer_of(recording, dated_model)) == [first, second]
 
 
 def test_before_a_play_it_is_the_beginning_and_without_a_request_it_is_no_error(script) -> None:
