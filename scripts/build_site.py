@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import logging
+import os
 import shutil
 import subprocess
 import sys
@@ -23,11 +24,22 @@ ROOT = Path(__file__).resolve().parent.parent
 SITE = ROOT / "docs" / "site"
 sys.path.insert(0, str(SITE))
 
+from tutor_site.words import LANGUAGES, WORDS, Language  # noqa: E402
+
+from minisgl_tutor.cli.setting import SettingError, set_language  # noqa: E402
+from minisgl_tutor.language import chosen  # noqa: E402
+
+
+def words() -> dict[str, str]:
+    """What is said to whoever runs this, in their language."""
+    try:
+        return WORDS[chosen(os.environ, set_language()).language]
+    except SettingError:
+        return WORDS[chosen(os.environ).language]
+
+
 if missing := [name for name in ("furo", "myst_parser", "sphinx") if find_spec(name) is None]:
-    need = f"{', '.join(missing)}: not installed here"
-    raise SystemExit(
-        f"{need}; .venv/bin/pip install -c constraints.txt -e '.[docs]' brings what the site needs"
-    )
+    raise SystemExit(words()["not installed"].format(names=", ".join(missing)))
 
 from tutor_site.check import faults  # noqa: E402
 from tutor_site.links import FILES, DeadLink  # noqa: E402
@@ -35,7 +47,6 @@ from tutor_site.pages import Pages  # noqa: E402
 from tutor_site.traces import FOLDER as TRACES  # noqa: E402
 from tutor_site.traces import Traces  # noqa: E402
 from tutor_site.tree import Tree  # noqa: E402
-from tutor_site.words import LANGUAGES, Language  # noqa: E402
 
 PARTS = {"index.html", TRACES, FILES, *LANGUAGES}
 """What a site consists of."""
@@ -95,7 +106,7 @@ def main() -> None:
     )
     into: Path = parser.parse_args().into.resolve()
     if not make_room(into):
-        parser.error(f"{into} has something else in it than a site; name another folder, or empty it")
+        parser.error(words()["not a site"].format(folder=into))
     # What the components log while they are played is in the traces.
     logging.getLogger("minisgl_tutor").addHandler(logging.NullHandler())
     try:
@@ -107,7 +118,7 @@ def main() -> None:
     if wrong:
         raise SystemExit(1)
     size = sum(file.stat().st_size for file in into.rglob("*") if file.is_file())
-    print(f"{into / 'index.html'}: open it in a browser ({size / 1e6:.1f} MB, needs no network)")
+    print(words()["built"].format(file=into / "index.html", size=size / 1e6))
 
 
 if __name__ == "__main__":

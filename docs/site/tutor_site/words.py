@@ -52,6 +52,10 @@ WORDS: dict[Language, dict[str, str]] = {
         "solution": "shows an answer, once you have passed",
         "reference": "Reference",
         "reference intro": "What to look up.",
+        "not installed": "{names}: not installed here; .venv/bin/pip install -c constraints.txt -e '.[docs]'"
+        " brings what the site needs",
+        "not a site": "{folder} has something else in it than a site; name another folder, or empty it",
+        "built": "{file}: open it in a browser ({size:.1f} MB, needs no network)",
     },
     "zh": {
         "name": "中文",
@@ -94,6 +98,10 @@ WORDS: dict[Language, dict[str, str]] = {
         "solution": "通过之后，显示一种答案",
         "reference": "参考资料",
         "reference intro": "这些文档目前只有英文版。",
+        "not installed": "没有安装 {names}；运行 .venv/bin/pip install -c constraints.txt -e '.[docs]' "
+        "即可装上",
+        "not a site": "{folder} 里有网站以外的东西；请换一个文件夹，或者先清空它",
+        "built": "{file}：用浏览器打开（{size:.1f} MB，不需要网络）",
     },
 }
 
