@@ -85,7 +85,9 @@ class ThreeWordsDrill(Drill[Case, Case, Said]):
         "many-connections",
         "offline-batch",
         "two-processes",
+        "one-process",
         "touching",
+        "any-order",
         "chunks-of-one",
         "all-three",
         "at-random",
@@ -163,8 +165,15 @@ def _fixed() -> Iterator[Case]:
     two_alone = (Forward(10, ("A",)), Forward(20, ("B",)))
     yield Case("two-processes", Trace((Exchange("A", 0, 50), Exchange("B", 5, 60)), both, two_alone))
     yield Case("two-processes", Trace((), both, two_alone))
+    at_once = (Computing("p", 10, 30), Computing("q", 10, 30))
+    yield Case("two-processes", Trace((), at_once, (Forward(10, ("A",)), Forward(10, ("B",)))))
+    threads = (Computing("p", 10, 30), Computing("p", 20, 40))
+    yield Case("one-process", Trace((one,), threads, (Forward(10, ("A",)), Forward(20, ("A",)))))
     touching = (Computing("p", 0, 50), Computing("q", 50, 90))
     yield Case("touching", Trace((Exchange("A", 0, 50), Exchange("B", 50, 90)), touching, steps))
+    yield Case("any-order", Trace((two, one), (Computing("q", 60, 70), Computing("p", 10, 20)), steps))
+    mixed = (Exchange("A", 60, 90), Exchange("B", 0, 20), Exchange("C", 10, 80))
+    yield Case("any-order", Trace(mixed, (*both[::-1], Computing("q", 50, 60)), (*steps[::-1], *two_alone)))
     yield Case("chunks-of-one", Trace((one,), (Computing("p", 0, 30),), (Forward(0, ("A", "A")),)))
     batched = (Forward(10, ("A", "B")), Forward(20, ("A",)))
     yield Case("all-three", Trace((Exchange("A", 0, 50), Exchange("B", 5, 60)), both, batched))

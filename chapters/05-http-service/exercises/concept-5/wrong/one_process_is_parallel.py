@@ -1,6 +1,6 @@
 """Two stretches of one process are taken for parallel.
 
-Fails: at-random: parallelism
+Fails: one-process: parallelism
 """
 
 from __future__ import annotations

@@ -1,0 +1,23 @@
+"""A record is compared with the one before it, as if they were told in order.
+
+Fails: any-order: concurrency
+"""
+
+from __future__ import annotations
+
+from itertools import combinations, pairwise
+
+from minisgl_tutor.exercises.drills.three_words import Trace
+
+
+def overlap(one: tuple[int, int], other: tuple[int, int]) -> bool:
+    return one[0] < other[1] and other[0] < one[1]
+
+
+def classify(trace: Trace) -> tuple[bool, bool, bool]:
+    concurrent = any(b.accepted < a.finished for a, b in pairwise(trace.exchanges))
+    parallel = any(
+        a.process != b.process and overlap(a[1:], b[1:]) for a, b in combinations(trace.computing, 2)
+    )
+    batched = any(len(set(forward.requests)) > 1 for forward in trace.forwards)
+    return concurrent, parallel, batched
