@@ -86,7 +86,9 @@ class Metrics:
             "POST requests that came and have not ended; one may ask for several answers.",
             self._admission.inside,
         )
-        yield self._gauge("http_body_bytes", "Bytes of bodies of those requests.", self._bodies.held)
+        yield self._gauge(
+            "http_body_bytes", "Bytes of bodies, with what large ones have announced.", self._bodies.held
+        )
         yield self._gauge("http_connections", "Open connections of clients.", self._connections())
         yield self._counter("prompt_tokens", "Tokens of prompts, of finished requests.", ledger.prompt_tokens)
         yield self._counter("generation_tokens", "Tokens of answers.", ledger.generation_tokens)

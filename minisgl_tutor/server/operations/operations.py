@@ -51,7 +51,7 @@ class Operations:
         pulses: Pulses,
     ) -> None:
         self.limits = limits = args.limits
-        bodies = Bodies(core, limits.max_bodies_bytes)
+        bodies = Bodies(core, limits)
         self.admission = Admission(bodies, state, args.max_running_req + limits.max_waiting)
         self.asgi: ASGIApp = self.admission
         if args.api_key is not None:

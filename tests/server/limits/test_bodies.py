@@ -10,11 +10,13 @@ from starlette.types import Receive, Scope, Send
 
 from minisgl_tutor.message import UserReply
 from minisgl_tutor.server.api_server import create_app
+from minisgl_tutor.server.config import Limits
 from minisgl_tutor.server.limits.bodies import ALWAYS_TAKEN_BYTES, Bodies
 from minisgl_tutor.trace.asgi import AsgiClient
 from minisgl_tutor.trace.clock import run
 
 LIMIT = 300_000
+LIMITS = Limits(max_bodies_bytes=LIMIT)
 KIND = {"content-type": "application/json"}
 
 
@@ -33,7 +35,9 @@ class HalfABody:
         "query_string": b"",
     }
 
-    def __init__(self, size: int) -> None:
+    def __init__(self, size: int, announced: bytes | None = None) -> None:
+        if announced is not None:
+            self.scope = {**self.scope, "headers": [(b"content-length", announced)]}
         self.gone = asyncio.Event()
         self._left = size
 
@@ -51,7 +55,7 @@ class HalfABody:
 def test_no_room_for_a_large_body_until_another_is_gone(rig) -> None:
     async def main() -> None:
         it = rig()
-        bodies = Bodies(create_app(it.state, "m"), LIMIT)
+        bodies = Bodies(create_app(it.state, "m"), LIMITS)
         client, slow = AsgiClient(bodies), HalfABody(250_000)
         reading = asyncio.create_task(bodies(dict(slow.scope), slow.receive, slow.send))
         await asyncio.sleep(1)
@@ -77,10 +81,31 @@ def test_no_room_for_a_large_body_until_another_is_gone(rig) -> None:
     run(main)
 
 
+def test_a_large_body_gets_the_room_that_it_announces_and_no_more_than_one_body_may_have(rig) -> None:
+    async def main() -> None:
+        bodies = Bodies(create_app(rig().state, "m"), Limits(max_bodies_bytes=LIMIT, max_body_bytes=200_000))
+        for size, announced, room in (
+            (ALWAYS_TAKEN_BYTES, b"150000", ALWAYS_TAKEN_BYTES),
+            (70_000, b"150000", 150_000),
+            (70_000, b"9" * 40, 200_000),
+            (70_000, b"-1", 70_000),
+            (70_000, b"10", 70_000),
+        ):
+            slow = HalfABody(size, announced)
+            reading = asyncio.create_task(bodies(dict(slow.scope), slow.receive, slow.send))
+            await asyncio.sleep(1)
+            assert bodies.held == room
+            slow.gone.set()
+            await reading
+            assert bodies.held == 0
+
+    run(main)
+
+
 @pytest.mark.parametrize("method", ["POST", "GET"])
 def test_small_bodies_are_taken_when_large_ones_have_all_the_room(rig, method: str) -> None:
     async def main() -> None:
-        bodies = Bodies(create_app(rig().state, "m"), LIMIT)
+        bodies = Bodies(create_app(rig().state, "m"), LIMITS)
         client, slow = AsgiClient(bodies), HalfABody(LIMIT)
         reading = asyncio.create_task(bodies(dict(slow.scope), slow.receive, slow.send))
         await asyncio.sleep(1)
@@ -101,7 +126,7 @@ def test_an_app_that_fails_makes_room_again(rig) -> None:
         raise RuntimeError
 
     async def main() -> None:
-        bodies = Bodies(fails, LIMIT)
+        bodies = Bodies(fails, LIMITS)
         await AsgiClient(bodies).request("POST", "/", body=b"x" * 1000).wait_app()
         assert bodies.held == 0
 
