@@ -1,6 +1,6 @@
 """A request that is still among the waiting is taken out and no more: a prompt half computed keeps its pages.
 
-Fails: half-computed: stuck
+Fails: half-computed: unanswered
 """
 
 from __future__ import annotations
