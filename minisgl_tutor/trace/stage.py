@@ -34,9 +34,13 @@ from .tracer import FRONT, Tracer
 LINK_US = 20
 """How long a message takes on a link where the recording does not say."""
 
-
 OVERTAKEN_US = 100_000
 """How long a message waits to be overtaken, if a fork says that it is."""
+
+IDLE_ROUNDS = 8
+"""Rounds in a row that do nothing, one of which may have made room for the next. A gap, or a class of a
+reader's, can keep the scheduler busy with what will never run.
+"""
 
 
 class PacedEngine(Engine, Protocol):
@@ -132,6 +136,7 @@ class Stage:
         self._held_back: list[tuple[MemoryChannel, bytes, Step, Message]] | None = None
         self._landed: list[tuple[int, MemoryChannel, bytes, Step]] = []  # at the scheduler's door, by rank
         self._work = asyncio.Event()
+        self._idle_rounds = 0
         self.scheduler_over = False
 
         names = [f"tokenizer-{i}" for i in range(args.num_tokenizer)]
@@ -207,7 +212,12 @@ class Stage:
         """No message is on its way and the scheduler has nothing to do."""
         now = self.loop.now_us()
         under_way = self._overtaken or any(due > now for due in self._due.values())
-        return (self.scheduler_over or not self.scheduler.busy) and not under_way
+        return (self.scheduler_over or self._at_rest) and not under_way
+
+    @property
+    def _at_rest(self) -> bool:
+        """Until something comes, a further round of the scheduler's would do nothing."""
+        return not self.scheduler.busy or self._idle_rounds > IDLE_ROUNDS
 
     # -- links
 
@@ -275,9 +285,10 @@ class Stage:
         engine's steps.
         """
         while not self.scheduler_over:
-            if not self.scheduler.busy and not self._landed:
+            if self._at_rest and not self._landed:
                 self._work.clear()
                 await self._work.wait()
+            in_flight, before = self.scheduler.last_data is not None, self.tracer.count
             await self._until(self._next_round_us())
             landed, self._landed = sorted(self._landed, key=lambda each: each[0]), []
             for _, channel, frame, step in landed:
@@ -287,6 +298,9 @@ class Stage:
                 self.scheduler.round()
                 self.tracer.settle()
             self._after_round()
+            in_flight = in_flight or self.scheduler.last_data is not None
+            did_something = in_flight or landed or self.tracer.count > before
+            self._idle_rounds = 0 if did_something else self._idle_rounds + 1
             sent, self._held_back = self._held_back, None
             await self._until(self.engine.read_until_us)
             for channel, frame, step, msg in sent:

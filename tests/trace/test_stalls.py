@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import pytest
+from msgspec.structs import replace
 
-from minisgl_tutor.recording import StallLine
+from minisgl_tutor.recording import Recording, StallLine
+from minisgl_tutor.scheduler.scheduler import Scheduler
 from minisgl_tutor.trace.play import play, stream
 
 
@@ -63,3 +65,18 @@ def test_tokens_past_the_recorded_end_are_marked(script, byte_tokenizer):
     steps = play(script.recording(), byte_tokenizer).steps
     told = [m for step in steps if step.target == "detokenizer" for m in step.content if "next_token" in m]
     assert [message.get("not_recorded", False) for message in told] == [False] * 4 + [True] * 3
+
+
+class RunsNothing(Scheduler):
+    def _schedule_next_batch(self):
+        return None
+
+
+@pytest.mark.parametrize("overlap", [True, False])
+def test_a_scheduler_that_stays_busy_with_nothing_comes_to_rest(script, byte_tokenizer, overlap):
+    script.request(1_000, "abc")
+    script.request(300_000, "def")
+    recording = script.recording()
+    header = replace(recording.header, overlap=overlap)
+    result = play(Recording(header, recording.lines), byte_tokenizer, classes=[RunsNothing])
+    assert sorted(result.held["scheduler"]) == [0, 1]
