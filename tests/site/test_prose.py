@@ -78,3 +78,9 @@ def test_links_and_code_are_told_apart() -> None:
 
     assert with_links(text, link, code) == "<to.md#x>, `[no](link.md)`, ![image](i.svg), ``x ` y``, [gap]"
     assert seen == [("a `b` c", "to.md#x"), ("[no](link.md)",), ("x ` y",), ("gap",)]
+
+
+def test_that_a_link_leads_to_another_language_is_left_to_the_site() -> None:
+    text = "见 [docs/a.md](docs/a.md)（英文）；[b](b.md)（英文说明）"
+    shown = with_links(text, lambda text, target: f"<{target}>", lambda code: None)
+    assert shown == "见 <docs/a.md>；<b.md>（英文说明）"

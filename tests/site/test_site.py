@@ -59,6 +59,14 @@ def test_what_the_theme_says_is_said_in_the_language_of_the_page(site: Any) -> N
             assert said.search(english) and not said.search(chinese), word
 
 
+@languages
+def test_only_what_is_typed_has_the_colours_of_a_command(site: Any, language: str) -> None:
+    """A step begins with ``#``, which is no prompt here, and the present one on a screen with ``>``."""
+    text = site.text(f"{language}/chapters/05-http-service/concepts")
+    assert '<span class="go">#84    0.275878 s' in text
+    assert '<span class="go">&gt; #1     0.001000 s' in text
+
+
 def test_chapters_exercises_traces_and_gaps_are_there_in_both_languages(site: Any) -> None:
     pages = {f"{folder(exercise.path)}/index" for exercise in exercises()}
     pages |= {JOURNEY, WALKTHROUGH, "chapters/05-http-service/concepts"}

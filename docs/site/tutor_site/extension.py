@@ -1,10 +1,12 @@
-"""What the site adds to Sphinx: search in Chinese, and on each page the way to the other language."""
+"""What the site adds to Sphinx: search in Chinese, colours of sessions, the way to the other language."""
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
+from pygments.lexers.shell import BashSessionLexer
 from sphinx.application import Sphinx
 
 from .pages import Pages
@@ -14,6 +16,13 @@ from .words import OTHER, WORDS, Language
 ROOT = Path(__file__).resolve().parents[3]
 MADE = ("search", "traces", "gaps", "docs/index")
 """Pages of every language that no file of the repository stands behind; so are the lists of exercises."""
+
+
+class Session(BashSessionLexer):
+    """What is typed begins with ``$``. A line that begins with ``#`` or ``>`` is one of a trace."""
+
+    _ps1rgx = re.compile(r"^(\$ )(.*\n?)")
+    _ps2 = "\0"
 
 
 def other_language(pages: Pages, name: str, language: Language) -> dict[str, Any]:
@@ -40,5 +49,6 @@ def setup(app: Sphinx) -> dict[str, bool]:
         context["other_language"] = other_language(pages, name, language)
 
     app.add_search_language(SearchPairs)
+    app.add_lexer("console", Session)
     app.connect("html-page-context", say_other_language)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

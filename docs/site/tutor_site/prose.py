@@ -13,7 +13,8 @@ PICTURE = re.compile(
     r'\s*<img\s+src="(?P<light>[^"]+)"\s+alt="(?P<alt>[^"]*)"[^>]*>\s*</picture>'
 )
 SPAN = r"(?P<ticks>`+)(?P<code>.+?)(?<!`)(?P=ticks)(?!`)"
-LINK = r"(?P<image>!?)\[(?P<text>(?:[^\[\]]|\[[^\]]*\])*)\]\((?P<target>[^)\s]+)\)"
+# The site itself says behind a link that it leads to another language.
+LINK = r"(?P<image>!?)\[(?P<text>(?:[^\[\]]|\[[^\]]*\])*)\]\((?P<target>[^)\s]+)\)(?:（英文）)?"
 LINK_OR_CODE = re.compile(f"{LINK}|{SPAN}", re.DOTALL)
 WIDE = "\u3000-\u303f\u3400-\u4dbf\u4e00-\u9fff\uff00-\uffef‘’“”—…"
 ROW = re.compile(r"^\|.*", re.MULTILINE)
