@@ -1,4 +1,4 @@
-"""Figure 5.1: one link for all replies, a list and an event for each request (C5.179 to C5.181).
+"""Figure 5.2: one link for all replies, a list and an event for each request (C5.179 to C5.181).
 
 What is filed is the first message of the scene that has replies of several requests.
 """

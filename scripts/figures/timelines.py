@@ -1,4 +1,4 @@
-"""Figure 5.2: the same answer as a stream and in one piece, in the same time (K5.69).
+"""Figure 5.1: the same answer as a stream and in one piece, in the same time (K5.69).
 
 The scene was recorded as a stream. Its recording is played a second time with a client that
 does not ask for one: the engine takes the same steps, and what differs is the way back.
