@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import logging
 from pathlib import Path
 
@@ -91,7 +92,19 @@ class TorchTracedEngine:
         try:
             self._directory.mkdir(parents=True, exist_ok=True)
             self._profile.export_chrome_trace(str(path))
-        except (OSError, RuntimeError) as error:
+            # torch says nothing of a disk that is full.
+            if not _is_whole(path):
+                raise OSError("no room for all of it")
+        except (OSError, EOFError, RuntimeError) as error:
             logger.error("%s cannot be written: %s", path, error)
         else:
             logger.info("%s has steps %d to %d; Perfetto opens it", path, self._first, self._steps - 1)
+
+
+def _is_whole(path: Path) -> bool:
+    """Whether a compressed JSON object comes to its end."""
+    end = b""
+    with gzip.open(path) as file:
+        while data := file.read(1 << 20):
+            end = (end + data)[-16:]
+    return end.rstrip().endswith(b"}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import itertools
 import json
+import resource
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -63,3 +64,19 @@ def test_a_run_that_is_too_short_leaves_no_trace(build: Build, tmp_path: Path) -
     steps(hand, engine, 3)
     engine.close()
     assert not list(tmp_path.iterdir())
+
+
+def test_a_trace_for_which_there_is_no_room_is_not_said_to_be_there(
+    build: Build, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    hand = build("llama-tied")
+    engine = TorchTracedEngine(hand.engine, tmp_path, skipped=1, traced=2)
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (4096, before[1]))
+    try:
+        steps(hand, engine, 4)
+        engine.close()
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert [record.levelname for record in caplog.records] == ["ERROR"]
+    assert "cannot be written: no room for all of it" in caplog.text
