@@ -6,6 +6,7 @@ read however the server ends: the format does not ask for the closing bracket.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -23,6 +24,8 @@ NAMES = (
     '[\n{"name":"process_name","ph":"M","pid":1,"args":{"name":"minisgl-tutor"}},\n'
     '{"name":"thread_name","ph":"M","pid":1,"tid":1,"args":{"name":"scheduler"}}'
 )
+
+logger = logging.getLogger(__name__)
 
 
 class ProfileError(ValueError):
@@ -60,8 +63,9 @@ class TraceFile:
         try:
             with self._path.open("a", encoding="utf-8") as file:
                 file.writelines(map(_event, waiting))
-        except OSError:
+        except OSError as error:
             self._room = 0
+            logger.error("%s cannot be written any more (%s): it ends here", self._path, error.strerror)
 
     def close(self) -> None:
         self.flush()

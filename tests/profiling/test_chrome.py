@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import resource
 from pathlib import Path
 
 import pytest
@@ -83,3 +84,19 @@ def test_what_is_no_profile(tmp_path: Path, text: str) -> None:
     path.write_text(text)
     with pytest.raises(ProfileError, match="not a profile"):
         list(read_spans(path))
+
+
+def test_a_disk_that_is_full_ends_the_profile_and_is_told_of_once(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    file = TraceFile(tmp_path / "profile.json")
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (4096, before[1]))
+    try:
+        for number in range(3 * SPANS_AT_ONCE):
+            file.write(Span("plan", number, number + 1, 0))
+        file.close()
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    (told,) = caplog.records
+    assert "cannot be written any more (File too large): it ends here" in told.getMessage()
