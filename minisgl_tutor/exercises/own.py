@@ -26,12 +26,17 @@ def _methods(cls: type, base: type) -> Iterator[FunctionType]:
 
 
 def _does_more(code: CodeType, classes: set[str]) -> bool:
-    """It does not merely call its namesake in another class: it uses further names, computes or decides
-    something, or has a function within.
+    """It does not merely call its namesake in another class: it uses further names or a value of its own,
+    computes or decides something, or has a function within. None is no value: any function returns it.
     """
     names, others = {*code.co_names}, {"super", *classes}
     return (
         not (code.co_name in names and names & others and names <= {code.co_name, *others})
-        or any(each.opname.startswith(WORK) for each in dis.get_instructions(code))
+        or any(each.opname.startswith(WORK) or _value(each) for each in dis.get_instructions(code))
         or any(isinstance(each, CodeType) for each in code.co_consts)
     )
+
+
+def _value(instruction: dis.Instruction) -> bool:
+    """It loads or returns a number, a text or a truth value (the names of arguments are a tuple)."""
+    return instruction.opname.endswith("_CONST") and isinstance(instruction.argval, int | float | str | bytes)

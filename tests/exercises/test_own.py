@@ -18,6 +18,11 @@ ONLY = {
     "by the name of the base": "def forget(self, uid): return FrontendManager.forget(self, uid)",
     "by way of a name": "def new_user(self):\n        uid = super().new_user()\n        return uid",
     "with a docstring": 'def forget(self, uid):\n        """Mine."""\n        super(Mine, self).forget(uid)',
+    "and None behind it": "def forget(self, uid):\n        super().forget(uid)\n        return None",
+    "and None in place of its result": "def new_user(self):\n        super().new_user()\n        return None",
+    "and None once it is awaited": "async def end_user(self, uid):\n"
+    "        await super().end_user(uid)\n        return None",
+    "by the name of an argument": "def forget(self, uid): super().forget(uid=uid)",
     "awaited": "async def end_user(self, uid): return await super().end_user(uid)",
     "any arguments": "async def submit(self, *args, **kwargs): return await super().submit(*args, **kwargs)",
     "item by item": "async def wait_for_ack(self, uid):\n"
@@ -30,6 +35,8 @@ MORE = {
     "a part of the result": "def held(self): return super().held()[0], 1",
     "one by one": "def _tokenize(self, msgs):\n        for msg in msgs: a, b = super()._tokenize(msg)",
     "a method of another name": "async def end_user(self, uid): super().forget(uid)",
+    "another result": "def expects(self, uid):\n        super().expects(uid)\n        return True",
+    "another argument": "def forget(self, uid): super().forget(0)",
     "nothing done": "def forget(self, uid): pass",
     "in a class below": "def forget(self, uid): self.ack_map.clear()\n"
     "class Below(Mine):\n    def forget(self, uid): super().forget(uid)",
