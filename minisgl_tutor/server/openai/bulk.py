@@ -9,6 +9,7 @@ that says whether it is JSON, and how much is in it. What passes can be read fas
 from __future__ import annotations
 
 import asyncio
+import logging
 import sys
 from asyncio.subprocess import DEVNULL, PIPE
 from collections.abc import Awaitable, Callable
@@ -44,6 +45,9 @@ class Findings(msgspec.Struct, frozen=True):
 
 
 Look = Callable[[bytes], Awaitable[Findings]]
+"""Raises ``OSError`` if there is no process for it, or if it is killed."""
+
+logger = logging.getLogger(__name__)
 
 
 class BulkBodies:
@@ -62,8 +66,13 @@ class BulkBodies:
         """
         if is_light(body):
             return
-        async with self._free:
-            found = await self._look(body)
+        try:
+            async with self._free:
+                found = await self._look(body)
+        except OSError as error:
+            logger.error("a body of %d bytes: no process can look at it: %s", len(body), error)
+            told = "the server has no process left that could look at so large a body; try again later"
+            raise refused(told, None, "no_process", 503, {"Retry-After": "1"}) from None
         if found.problem:
             raise refused(f"the body is not valid JSON: {found.problem}", None, "invalid_json")
         if found.values > MAX_VALUES:
@@ -127,10 +136,9 @@ async def _ask_child(body: bytes) -> Findings:
         if child.returncode is None:
             child.kill()
             await child.wait()
-    try:
-        return msgspec.json.decode(answer, type=Findings)
-    except msgspec.DecodeError:
-        return Findings("it could not be read")
+    if child.returncode:
+        raise ChildProcessError(f"it ended with status {child.returncode}")
+    return msgspec.json.decode(answer, type=Findings)
 
 
 if __name__ == "__main__":

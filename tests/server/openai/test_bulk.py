@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
+import shutil
+import sys
 
 import pytest
 
@@ -95,3 +97,24 @@ def test_a_request_that_is_cancelled_ends_its_child(monkeypatch: pytest.MonkeyPa
         assert started[0].returncode is not None
 
     asyncio.run(main())
+
+
+@pytest.mark.parametrize("error", [OSError(24, "Too many open files"), ChildProcessError("it was killed")])
+def test_the_server_is_at_fault_if_it_has_no_process_to_look_with(
+    caplog: pytest.LogCaptureFixture, error: OSError
+) -> None:
+    async def look(body: bytes) -> Findings:
+        raise error
+
+    with pytest.raises(RequestFailed) as failed:
+        asyncio.run(BulkBodies(100, look).examine(messages(3_000)))
+    assert (failed.value.reply.status, failed.value.reply.code) == (503, "no_process")
+    assert failed.value.headers == {"Retry-After": "1"}
+    assert str(error) in caplog.text
+
+
+def test_a_child_that_is_killed_says_nothing_of_the_body(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "executable", shutil.which("false"))
+    with pytest.raises(RequestFailed) as failed:
+        asyncio.run(BulkBodies(100).examine(messages(3_000)))
+    assert failed.value.reply.status == 503
