@@ -10,13 +10,14 @@ from typing import Annotated, Any
 import typer
 
 from ..language import Sentence, Tongue, joined, sentence_of
+from ..server.config import Dtype, KVCacheDtype, ModelSource
 from .bench_serve import serve
 from .caller import caller
 from .fail import fail
 from .install import need_engine
 from .profile_table import tell_profile
 from .serve_checks import writable
-from .serve_options import BenchAttention, BenchDevice, Dtype, KVCacheDtype, ModelSource
+from .serve_options import BenchAttention, BenchDevice
 from .speaking import Command, Group
 
 bench = typer.Typer(cls=Group, help="Measure what this machine, or a server, reaches.", no_args_is_help=True)
@@ -35,12 +36,12 @@ def offline(
         str | None,
         typer.Option(metavar="PATH_OR_ID", help="As for serve; without it, the small model that ships."),
     ] = None,
-    model_source: Annotated[ModelSource, typer.Option(help="As for serve.")] = ModelSource.huggingface,
+    model_source: Annotated[ModelSource, typer.Option(help="As for serve.")] = "huggingface",
     dummy_weight: Annotated[bool, typer.Option("--dummy-weight", help="Random weights.")] = False,
     device: BenchDevice = None,
     tp: Annotated[int, typer.Option(min=1, help="As for serve.")] = 1,
-    dtype: Annotated[Dtype, typer.Option(help="Type of weights and K/V cache.")] = Dtype.bfloat16,
-    kv_cache_dtype: Annotated[KVCacheDtype, typer.Option(help="As for serve.")] = KVCacheDtype.auto,
+    dtype: Annotated[Dtype, typer.Option(help="Type of weights and K/V cache.")] = "bfloat16",
+    kv_cache_dtype: Annotated[KVCacheDtype, typer.Option(help="As for serve.")] = "auto",
     attn: BenchAttention = "auto",
     page_size: Annotated[int, typer.Option(min=1, max=256, help="Tokens in one page.")] = 64,
     memory_ratio: Annotated[float, typer.Option(min=0.05, max=0.98, help="Part of the GPU's memory.")] = 0.85,
@@ -85,14 +86,14 @@ def offline(
     from ..tokenizer.load import TokenizerNotFound
 
     try:
-        config = load_model_config(resolve_model(model, dtype.value, model_source.value))
+        config = load_model_config(resolve_model(model, dtype, model_source))
     except ModelError as error:
         fail(sentence_of(error), status=1)
     options: dict[str, Any] = {
         "device": device or ("cuda" if torch.cuda.is_available() else "cpu"),
         "tp": tp,
-        "dtype": dtype.value,
-        "kv_cache_dtype": kv_cache_dtype.value,
+        "dtype": dtype,
+        "kv_cache_dtype": kv_cache_dtype,
         "dummy_weight": dummy_weight,
         "attn": attn,
         "page_size": page_size,
@@ -107,7 +108,7 @@ def offline(
     }
     scheduler = SchedulerConfig(prefill_budget=prefill_budget, overlap=overlap, seed=0)
     try:
-        llm = LLM(model, model_source=model_source.value, scheduler=scheduler, **watched, **options)
+        llm = LLM(model, model_source=model_source, scheduler=scheduler, **watched, **options)
     except (ModelError, TokenizerNotFound) as error:
         fail(sentence_of(error), status=1)
     workload = draw_workload(sequences, max_input, max_output)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ..language import Sentence, reason_of, sentence_of
-from ..server.config import ServerArgs
+from ..server.config import DEFAULT_URL
 from .caller import caller
 from .chat import NoPort
 from .fail import fail
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from ..bench.asks import Encoder
     from ..recording import Recording
 
-DEFAULT_URL = f"http://{ServerArgs.host}:{ServerArgs.port}"
 LENGTHS = re.compile(r"(\d+)(?:-(\d+))?")
 ARRIVALS, REQUESTS, OUTPUT = "Arrivals", "Requests", "Output"
 DEFAULT_REQUESTS, DEFAULT_INPUT, DEFAULT_MAX_TOKENS = 64, "100", 128

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ..language import Sentence, Tongue, sentence_of
-from ..server.config import API_KEY_VARIABLE, ServerArgs
+from ..server.config import API_KEY_VARIABLE, DEFAULT_URL
 from .caller import caller
 from .fail import fail
 from .told import tell
@@ -24,7 +24,6 @@ COMMAND = re.compile(r"/\w*(?!\S)")
 BANNER = Sentence("Talking to {model}. Ctrl+C stops an answer, /new starts anew, /exit ends.")
 NO_COMMAND = Sentence("{line} is not a command; /new starts anew, /exit ends")
 CUT_OFF = Sentence("[cut off at its limit; --max-tokens allows longer answers]")
-DEFAULT_URL = f"http://{ServerArgs.host}:{ServerArgs.port}"
 
 
 def _not_by_port(port: str | None) -> None:

@@ -16,10 +16,11 @@ from pathlib import Path
 
 from ..language import Sentence, reason_of, sentence_of
 from ..resources import chapters_dir, model_dir
+from ..server.config import ServerArgs
 from .install import PACKAGE, install_command
 
 PYTHONS = ((3, 11), (3, 13))
-DEFAULT_PORT = 1919
+DEFAULT_PORT = ServerArgs.port
 PROBE_TIMEOUT_S = 120
 DRIVER = "nvidia-smi"
 
@@ -214,7 +215,7 @@ def port() -> Finding:
 
     what = Sentence("port {port}", port=DEFAULT_PORT)
     try:
-        bind_port("127.0.0.1", DEFAULT_PORT).close()
+        bind_port(ServerArgs.host, DEFAULT_PORT).close()
     except StartError:
         return Finding(what, Sentence("taken"), False, FOR_NOTHING, Sentence("serve on another with --port"))
     return Finding(what, Sentence("free"), True, FOR_NOTHING)

@@ -8,50 +8,24 @@ from typing import Annotated
 import typer
 
 from ..language import Sentence, sentence_of
-from ..server.config import Limits, SchedulerConfig, ServerArgs
+from ..server.config import (
+    AdmissionPolicy,
+    AllReduce,
+    CachePolicy,
+    Dtype,
+    KVCacheDtype,
+    Limits,
+    LogLevel,
+    ModelSource,
+    ServerArgs,
+)
+from . import serve_options as options
 from .caller import caller
 from .fail import fail
 from .install import need_engine
 from .program import program
-from .serve_checks import known_gaps, recorded_to, say_end, writable
-from .serve_checks import log_level as effective_level
-from .serve_options import (
-    LARGEST,
-    MODEL,
-    SCHEDULER,
-    STUDY,
-    AdmissionPolicy,
-    AllowOrigin,
-    AllReduce,
-    ApiKey,
-    Attention,
-    BacklogBytes,
-    BacklogLimit,
-    BodyTimeout,
-    Cache,
-    DebugEndpoints,
-    Device,
-    Dtype,
-    FirstTokenTimeout,
-    HungAfter,
-    IdleTimeout,
-    KVCacheDtype,
-    LogLevel,
-    MaxBodiesBytes,
-    MaxBodyBytes,
-    MaxPromptChars,
-    MaxWaiting,
-    ModelSource,
-    Record,
-    RecordMaxBytes,
-    RecordMessages,
-    RecordRotate,
-    Redact,
-    RequestTimeout,
-    ShutdownTimeout,
-    StuckAfter,
-    WriteTimeout,
-)
+from .serve_checks import say_end, server_args
+from .serve_options import LARGEST, MODEL, SCHEDULER, STUDY
 
 
 def serve(
@@ -66,7 +40,7 @@ def serve(
     ] = None,
     model_source: Annotated[
         ModelSource, typer.Option(rich_help_panel=MODEL, help="The hub that a hub id is looked up at.")
-    ] = ModelSource.huggingface,
+    ] = "huggingface",
     host: Annotated[str, typer.Option(help="Address to listen on; 0.0.0.0 for all.")] = "127.0.0.1",
     port: Annotated[
         int, typer.Option(min=0, max=65535, help="Port to listen on; 0 for any free one.")
@@ -80,7 +54,7 @@ def serve(
     shell: Annotated[
         bool, typer.Option("--shell", help="Chat in this terminal; the end of the chat ends the server.")
     ] = False,
-    device: Device = "cpu",
+    device: options.Device = "cpu",
     tp: Annotated[
         int,
         typer.Option(
@@ -98,17 +72,17 @@ def serve(
             help="How GPUs sum their results: auto lets two read small ones directly from each other's "
             "memory, nccl never does.",
         ),
-    ] = AllReduce.auto,
+    ] = "auto",
     dtype: Annotated[
         Dtype, typer.Option(rich_help_panel=MODEL, help="Type of weights and K/V cache.")
-    ] = Dtype.bfloat16,
+    ] = "bfloat16",
     kv_cache_dtype: Annotated[
         KVCacheDtype,
         typer.Option(
             rich_help_panel=SCHEDULER,
             help="fp8 holds twice the tokens in the K/V cache, a little less exactly; auto is as --dtype.",
         ),
-    ] = KVCacheDtype.auto,
+    ] = "auto",
     dummy_weight: Annotated[
         bool,
         typer.Option(
@@ -135,7 +109,7 @@ def serve(
             show_default="from the memory",
         ),
     ] = None,
-    attn: Attention = "auto",
+    attn: options.Attention = "auto",
     memory_ratio: Annotated[
         float,
         typer.Option(
@@ -186,11 +160,11 @@ def serve(
         ),
     ] = 2048,
     cache: Annotated[
-        Cache,
+        CachePolicy,
         typer.Option(
             rich_help_panel=SCHEDULER, help="Prefix cache: radix shares beginnings, naive shares nothing."
         ),
-    ] = Cache.radix,
+    ] = "radix",
     admission: Annotated[
         AdmissionPolicy,
         typer.Option(
@@ -198,7 +172,7 @@ def serve(
             help="reserve lets a request in only if its longest answer fits into the K/V cache; optimistic "
             "lets more run at once, and computes the youngest again if the cache runs full.",
         ),
-    ] = AdmissionPolicy.optimistic,
+    ] = "optimistic",
     overlap: Annotated[
         bool,
         typer.Option(
@@ -215,22 +189,22 @@ def serve(
             show_default="random",
         ),
     ] = None,
-    api_key: ApiKey = None,
-    allow_origin: AllowOrigin = None,
-    max_body_bytes: MaxBodyBytes = Limits.max_body_bytes,
-    max_bodies_bytes: MaxBodiesBytes = Limits.max_bodies_bytes,
-    max_prompt_chars: MaxPromptChars = Limits.max_prompt_chars,
-    max_waiting: MaxWaiting = Limits.max_waiting,
-    backlog_limit: BacklogLimit = ServerArgs.backlog_limit,
-    backlog_bytes: BacklogBytes = ServerArgs.backlog_bytes,
-    body_timeout: BodyTimeout = Limits.body_timeout,
-    first_token_timeout: FirstTokenTimeout = Limits.first_token_timeout,
-    request_timeout: RequestTimeout = Limits.request_timeout,
-    idle_timeout: IdleTimeout = Limits.idle_timeout,
-    write_timeout: WriteTimeout = Limits.write_timeout,
-    shutdown_timeout: ShutdownTimeout = Limits.shutdown_timeout,
-    hung_after: HungAfter = Limits.hung_after,
-    stuck_after: StuckAfter = Limits.stuck_after,
+    api_key: options.ApiKey = None,
+    allow_origin: options.AllowOrigin = None,
+    max_body_bytes: options.MaxBodyBytes = Limits.max_body_bytes,
+    max_bodies_bytes: options.MaxBodiesBytes = Limits.max_bodies_bytes,
+    max_prompt_chars: options.MaxPromptChars = Limits.max_prompt_chars,
+    max_waiting: options.MaxWaiting = Limits.max_waiting,
+    backlog_limit: options.BacklogLimit = ServerArgs.backlog_limit,
+    backlog_bytes: options.BacklogBytes = ServerArgs.backlog_bytes,
+    body_timeout: options.BodyTimeout = Limits.body_timeout,
+    first_token_timeout: options.FirstTokenTimeout = Limits.first_token_timeout,
+    request_timeout: options.RequestTimeout = Limits.request_timeout,
+    idle_timeout: options.IdleTimeout = Limits.idle_timeout,
+    write_timeout: options.WriteTimeout = Limits.write_timeout,
+    shutdown_timeout: options.ShutdownTimeout = Limits.shutdown_timeout,
+    hung_after: options.HungAfter = Limits.hung_after,
+    stuck_after: options.StuckAfter = Limits.stuck_after,
     step_ms: Annotated[
         int,
         typer.Option(
@@ -249,12 +223,12 @@ def serve(
             "something is left behind, 'observed' for all of the reference. Repeatable.",
         ),
     ] = None,
-    debug_endpoints: DebugEndpoints = False,
-    record: Record = None,
-    record_messages: RecordMessages = False,
-    record_max_bytes: RecordMaxBytes = 0,
-    record_rotate: RecordRotate = 0,
-    redact: Redact = False,
+    debug_endpoints: options.DebugEndpoints = False,
+    record: options.Record = None,
+    record_messages: options.RecordMessages = False,
+    record_max_bytes: options.RecordMaxBytes = 0,
+    record_rotate: options.RecordRotate = 0,
+    redact: options.Redact = False,
     profile: Annotated[
         Path | None,
         typer.Option(
@@ -283,58 +257,9 @@ def serve(
     second one ends all at once, with 128 and the signal's number. If a worker dies the
     server stops as by Ctrl+C, with status 1.
     """
+    given = dict(locals())
     who = caller(context)
-    args = ServerArgs(
-        model=model,
-        model_source=model_source.value,
-        host=host,
-        port=port,
-        num_tokenizer=num_tokenizer,
-        device=device,
-        tp=tp,
-        all_reduce=all_reduce.value,
-        dtype=dtype.value,
-        kv_cache_dtype=kv_cache_dtype.value,
-        dummy_weight=dummy_weight,
-        threads=threads,
-        page_size=page_size,
-        num_pages=num_pages,
-        attn=attn,
-        memory_ratio=memory_ratio,
-        cuda_graph_max_bs=cuda_graph_max_bs,
-        max_running_req=max_running_req,
-        max_seq_len=max_seq_len,
-        backlog_limit=backlog_limit,
-        backlog_bytes=backlog_bytes,
-        limits=Limits(
-            max_body_bytes=max_body_bytes,
-            max_bodies_bytes=max_bodies_bytes,
-            body_timeout=body_timeout,
-            max_prompt_chars=max_prompt_chars,
-            max_waiting=max_waiting,
-            first_token_timeout=first_token_timeout,
-            request_timeout=request_timeout,
-            idle_timeout=idle_timeout,
-            write_timeout=write_timeout,
-            shutdown_timeout=shutdown_timeout,
-            hung_after=hung_after,
-            stuck_after=stuck_after,
-        ),
-        api_key=api_key or None,
-        allow_origins=tuple(allow_origin or ()),
-        step_ms=step_ms,
-        debug_endpoints=debug_endpoints,
-        scheduler=SchedulerConfig(prefill_budget, cache.value, overlap, seed, admission.value),
-        gaps=known_gaps(gap or []),
-        record=recorded_to(record, record_messages, record_max_bytes, record_rotate, redact),
-        record_messages=record_messages,
-        record_max_bytes=record_max_bytes,
-        record_rotate=record_rotate,
-        redact=redact,
-        profile=writable(profile, "--profile"),
-        torch_profile=None if torch_profile is None else str(torch_profile),
-        log_level=effective_level(None if log_level is None else log_level.value, who.verbose, shell),
-    )
+    args = server_args(given, who.verbose)
     need_engine(Sentence("serving a model"))
     from ..server.processes.launch import launch_server
     from ..server.workers.errors import StartError

@@ -3,21 +3,49 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Mapping
+from dataclasses import fields
 from pathlib import Path
-from typing import Literal
+from typing import Any, TypeVar
 
 import typer
 
 from ..gaps.registry import UnknownGap, resolve
 from ..language import Sentence, Tongue, reason_of, sentence_of
+from ..server.config import Limits, LogLevel, SchedulerConfig, ServerArgs
 from .fail import fail
 from .program import program
 from .told import tell
 
-LogName = Literal["debug", "info", "warning", "error"]
+Values = TypeVar("Values", ServerArgs, Limits, SchedulerConfig)
 
 
-def log_level(given: LogName | None, verbose: bool, shell: bool) -> LogName:
+def server_args(given: Mapping[str, Any], verbose: bool) -> ServerArgs:
+    """What the options of ``serve`` come to, by their names: a value of the same name, but for these.
+
+    Raises:
+        Failure: they cannot be.
+    """
+    torch_profile = given["torch_profile"]
+    made = {
+        "limits": _with(Limits, given),
+        "scheduler": _with(SchedulerConfig, given),
+        "api_key": given["api_key"] or None,
+        "allow_origins": tuple(given["allow_origin"] or ()),
+        "gaps": known_gaps(given["gap"] or []),
+        "record": recorded_to(given),
+        "profile": writable(given["profile"], "--profile"),
+        "torch_profile": None if torch_profile is None else str(torch_profile),
+        "log_level": log_level(given["log_level"], verbose, given["shell"]),
+    }
+    return _with(ServerArgs, {**given, **made})
+
+
+def _with(kind: type[Values], given: Mapping[str, Any]) -> Values:
+    return kind(**{each.name: given[each.name] for each in fields(kind) if each.name in given})
+
+
+def log_level(given: LogLevel | None, verbose: bool, shell: bool) -> LogLevel:
     """What was asked for; a chat in the same terminal is spared the rest."""
     if verbose:
         return "debug"
@@ -55,21 +83,21 @@ def writable(file: Path | None, option: str) -> str | None:
     return str(file)
 
 
-def recorded_to(file: Path | None, messages: bool, max_bytes: int, rotate: int, redact: bool) -> str | None:
+def recorded_to(given: Mapping[str, Any]) -> str | None:
     """The recording's name.
 
     Raises:
         Failure: it cannot be written, or an option about it contradicts another.
     """
-    given = {"--record-messages": messages, "--record-max-bytes": max_bytes, "--record-rotate": rotate}
-    for option, value in {**given, "--redact": redact}.items():
-        if value and file is None:
+    for name in ("record_messages", "record_max_bytes", "record_rotate", "redact"):
+        if given[name] and given["record"] is None:
+            option = "--" + name.replace("_", "-")
             fail(Sentence("{option} is about a recording: add --record FILE", option=option))
-    if rotate and not max_bytes:
+    if given["record_rotate"] and not given["record_max_bytes"]:
         fail(Sentence("--record-rotate: say when a file is full: add --record-max-bytes BYTES"))
-    if redact and messages:
+    if given["redact"] and given["record_messages"]:
         fail(Sentence("messages are texts: leave out --record-messages or --redact"))
-    return writable(file, "--record")
+    return writable(given["record"], "--record")
 
 
 def say_end(status: int, shell: bool, record: str | None, profile: str | None, say: Tongue) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
@@ -24,45 +23,6 @@ LARGEST = 2**31 - 1
 
 LONGEST_S = 30 * 24 * 3600.0
 """Of any time limit: a month, which is as good as none."""
-
-
-class Dtype(StrEnum):
-    bfloat16 = "bfloat16"
-    float16 = "float16"
-    float32 = "float32"
-
-
-class KVCacheDtype(StrEnum):
-    auto = "auto"
-    fp8 = "fp8"
-
-
-class ModelSource(StrEnum):
-    huggingface = "huggingface"
-    modelscope = "modelscope"
-
-
-class Cache(StrEnum):
-    radix = "radix"
-    naive = "naive"
-
-
-class AdmissionPolicy(StrEnum):
-    optimistic = "optimistic"
-    reserve = "reserve"
-
-
-class AllReduce(StrEnum):
-    auto = "auto"
-    nccl = "nccl"
-
-
-class LogLevel(StrEnum):
-    debug = "debug"
-    info = "info"
-    warning = "warning"
-    error = "error"
-
 
 DEVICE = re.compile(r"cpu|cuda(:\d+)?")
 ATTENTIONS = ("auto", "fi", "triton", "sdpa")

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ..language import Sentence, Tongue, sentence_of
-from ..server.config import API_KEY_VARIABLE
+from ..server.config import API_KEY_VARIABLE, DEFAULT_URL
 from .caller import caller
-from .chat import DEFAULT_URL, NoPort
+from .chat import NoPort
 from .fail import fail
 
 if TYPE_CHECKING:

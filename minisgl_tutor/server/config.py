@@ -9,6 +9,14 @@ from typing import Literal
 API_KEY_VARIABLE = "MINISGL_TUTOR_API_KEY"
 """The environment variable that holds the key, for the server and for ``chat``."""
 
+ModelSource = Literal["huggingface", "modelscope"]
+Dtype = Literal["bfloat16", "float16", "float32"]
+KVCacheDtype = Literal["auto", "fp8"]
+AllReduce = Literal["auto", "nccl"]
+CachePolicy = Literal["radix", "naive"]
+AdmissionPolicy = Literal["optimistic", "reserve"]
+LogLevel = Literal["debug", "info", "warning", "error"]
+
 
 @dataclass(frozen=True)
 class SchedulerConfig:
@@ -16,13 +24,13 @@ class SchedulerConfig:
 
     prefill_budget: int = 2048
     """Prompt tokens that one prefill step may compute; a longer prompt is computed in chunks."""
-    cache: Literal["radix", "naive"] = "radix"
+    cache: CachePolicy = "radix"
     """The prefix cache: one that shares beginnings, or one that shares nothing."""
     overlap: bool = True
     """Whether the next step is scheduled while one runs."""
     seed: int | None = None
     """Makes the seeds repeatable that the scheduler gives to requests without one. None: they are random."""
-    admission: Literal["optimistic", "reserve"] = "optimistic"
+    admission: AdmissionPolicy = "optimistic"
     """How many requests may share the K/V cache. ``reserve`` lets one in only if its longest answer will
     fit, as the reference does. ``optimistic`` looks no further than the next ``head_room`` tokens of each
     answer; if pages run out, the youngest request gives its own back and is computed again later."""
@@ -69,7 +77,7 @@ class ServerArgs:
 
     model: str | None = None
     """A directory, a GGUF file, or an id at the hub. None: the model that ships with the package."""
-    model_source: Literal["huggingface", "modelscope"] = "huggingface"
+    model_source: ModelSource = "huggingface"
     """The hub that an id is looked up at."""
     host: str = "127.0.0.1"
     """The address to listen on; by default nobody from elsewhere may ask."""
@@ -81,13 +89,13 @@ class ServerArgs:
     """Where the model runs: ``cpu``, ``cuda`` or ``cuda:N``. Every machine has the first."""
     tp: int = 1
     """Ranks that share the model, each with a process, and on ``cuda`` a GPU, of its own."""
-    all_reduce: Literal["auto", "nccl"] = "auto"
+    all_reduce: AllReduce = "auto"
     """How ranks sum their results: ``nccl`` keeps to NCCL for all of them."""
     attn: str = "auto"
     """The attention on a GPU: one name, or two for prefill,decode. ``auto``: the fastest that is there."""
-    dtype: Literal["bfloat16", "float16", "float32"] = "bfloat16"
+    dtype: Dtype = "bfloat16"
     """Of weights and K/V pool; what most models are published in."""
-    kv_cache_dtype: Literal["auto", "fp8"] = "auto"
+    kv_cache_dtype: KVCacheDtype = "auto"
     """Of the K/V pool: ``auto`` is ``dtype``, ``fp8`` holds 8-bit numbers."""
     dummy_weight: bool = False
     """Random weights, for which the model's config is enough."""
@@ -137,7 +145,7 @@ class ServerArgs:
     """Milliseconds that a step of the model takes at least."""
     debug_endpoints: bool = False
     """Whether clients may ask who holds what: it tells them of each other."""
-    log_level: Literal["debug", "info", "warning", "error"] = "info"
+    log_level: LogLevel = "info"
     """From which on the log tells."""
 
     @property
@@ -147,3 +155,7 @@ class ServerArgs:
             return "minisgl-tutor"
         path = Path(self.model).expanduser()
         return path.resolve().name if path.exists() else self.model
+
+
+DEFAULT_URL = f"http://{ServerArgs.host}:{ServerArgs.port}"
+"""Where a server is that has been told nothing else."""

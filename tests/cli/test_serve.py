@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import inspect
+from dataclasses import fields
 from pathlib import Path
 
 import pytest
@@ -9,6 +11,7 @@ import pytest
 from minisgl_tutor.cli.install import install_command
 from minisgl_tutor.cli.main import main
 from minisgl_tutor.cli.program import program
+from minisgl_tutor.cli.serve import serve as command
 from minisgl_tutor.gaps import REFERENCE
 from minisgl_tutor.language import Tongue
 from minisgl_tutor.server.config import Limits, SchedulerConfig, ServerArgs
@@ -102,6 +105,14 @@ def test_every_option_reaches_the_server(launches: Launches, tmp_path: Path) -> 
         )
     ]
     assert launches.shells == [True]
+
+
+@pytest.mark.parametrize("kind", [ServerArgs, Limits, SchedulerConfig])
+def test_what_makes_a_server_has_an_option(kind: type[ServerArgs | Limits | SchedulerConfig]) -> None:
+    """One of its name; but for some that are made of others, or are for nobody to choose."""
+    without = {"limits", "scheduler", "gaps", "allow_origins", "grace", "head_room"}
+    names = {each.name for each in fields(kind)}
+    assert names - without <= inspect.signature(command).parameters.keys()
 
 
 def test_the_key_may_come_from_the_environment_and_is_not_shown(

@@ -8,10 +8,7 @@ from contextlib import contextmanager
 from rich.console import Console
 
 from ...language import Sentence, Tongue
-from ..config import ServerArgs
-
-DEFAULT_URL = f"http://{ServerArgs.host}:{ServerArgs.port}"
-"""Where chat asks without being told."""
+from ..config import DEFAULT_URL
 
 Update = Callable[[Sentence], None]
 
