@@ -29,6 +29,7 @@ METAVARS = {
 BEGIN = Sentence(
     "New here? `{program} read 2` goes along with one request, `{program} trace --chapter 2` plays it."
 )
+CLAUSE_END = re.compile("[。；：]")
 FOR_ALL = Sentence("With every command: --lang en or --lang zh, and --verbose.")
 
 
@@ -57,6 +58,20 @@ class Speaking:
 
         with unbroken_output():
             show.format_help(context, formatter)
+
+    def shell_complete(self, context: Any, incomplete: str) -> list[Any]:
+        """What may come next, with the beginning of its help, which a shell shows beside it in one line."""
+        command: Any = self
+        base: Any = super()
+        found: list[Any] = base.shell_complete(context, incomplete)
+        helps = {name: below.help for name, below in getattr(command, "commands", {}).items()}
+        for parameter in command.get_params(context):
+            helps |= dict.fromkeys((*parameter.opts, *parameter.secondary_opts), parameter.help)
+        say = _tongue(context)
+        for item in found if say.language != "en" else ():
+            for paragraph in _paragraphs(helps.get(item.value))[:1]:
+                item.help = CLAUSE_END.split(say(Sentence(paragraph)))[0]
+        return found
 
 
 class Command(Speaking, TyperCommand):

@@ -5,12 +5,16 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
+import typer
+from rich.cells import cell_len
 from typer.main import get_command
 
+from minisgl_tutor.cli.caller import Caller
 from minisgl_tutor.cli.main import app, main
-from minisgl_tutor.language import VARIABLE
+from minisgl_tutor.language import VARIABLE, Tongue
 from minisgl_tutor.server.processes import launch
 
 from ..language.english import english_left
@@ -162,3 +166,18 @@ def test_a_language_that_is_none(capsys: pytest.CaptureFixture[str], monkeypatch
         main(["--lang", "fr", "gaps"])
     assert ended.value.code == 2
     assert capsys.readouterr().err == "错误：--lang 只能是 en 或 zh，不能是 'fr'\n"
+
+
+@pytest.mark.parametrize("begun", ["", "-"], ids=["commands", "options"])
+@pytest.mark.parametrize("path", list(paths(get_command(app))), ids=" ".join)
+def test_a_shell_shows_help_in_chinese_beside_what_it_completes(path: tuple[str, ...], begun: str) -> None:
+    """In a line each, of a terminal of 80 columns."""
+    command: Any = get_command(app)
+    context = typer.Context(command, obj=Caller(Tongue("zh")))
+    for name in path:
+        command = command.commands[name]
+        context = typer.Context(command, parent=context, info_name=name)
+    told = [item.help for item in command.shell_complete(context, begun) if item.help]
+    assert told or not begun
+    assert english_left("\n".join(told)) == []
+    assert all(cell_len(each) < 80 for each in told)
