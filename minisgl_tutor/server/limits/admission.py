@@ -60,19 +60,28 @@ class Admission:
             headers = {"Retry-After": str(RETRY_AFTER_S), "Connection": "close"}
             await refusal(503, self._closed, "server_stopping", headers)(scope, receive, send)
             return
-        if max(self.inside, len(self._state.unanswered)) >= self._limit:
-            self.refused["too_many"] += 1
-            message = f"the server has {self._limit} requests already, as many as it takes; try again later"
-            headers = {"Retry-After": str(RETRY_AFTER_S)}
-            await refusal(429, message, "too_many_requests", headers)(scope, receive, send)
+        if self.inside >= self._limit or self._has_all():
+            await self._refuse(scope, receive, send)
             return
         self.inside += 1
         self._empty.clear()
         try:
             async with self._turn:
                 await asyncio.sleep(0)
+            if self._has_all():  # of those that came together, the first may have asked for very many
+                await self._refuse(scope, receive, send)
+                return
             await self._app(scope, receive, send)
         finally:
             self.inside -= 1
             if not self.inside:
                 self._empty.set()
+
+    def _has_all(self) -> bool:
+        return len(self._state.unanswered) >= self._limit
+
+    async def _refuse(self, scope: Scope, receive: Receive, send: Send) -> None:
+        self.refused["too_many"] += 1
+        message = f"the server has {self._limit} requests already, as many as it takes; try again later"
+        headers = {"Retry-After": str(RETRY_AFTER_S)}
+        await refusal(429, message, "too_many_requests", headers)(scope, receive, send)

@@ -102,3 +102,24 @@ def test_of_many_that_come_together_a_bounded_number_is_let_through_in_a_turn_of
         assert max(Counter(turns).values()) <= AT_ONCE
 
     run(main)
+
+
+def test_a_burst_of_requests_for_many_answers_goes_beyond_the_bound_by_one_turn_at_most(rig) -> None:
+    async def main() -> None:
+        state, limit, answers = rig().state, 10 * AT_ONCE, 100
+
+        async def asks_for_many(scope: Scope, receive: Receive, send: Send) -> None:
+            for _ in range(answers):
+                state.new_user()
+            await asyncio.sleep(10)
+            await send({"type": "http.response.start", "status": 200, "headers": []})
+            await send({"type": "http.response.body", "body": b"x", "more_body": False})
+
+        client = AsgiClient(Admission(asks_for_many, state, limit))
+        burst = [client.request("POST", "/") for _ in range(limit)]
+        await asyncio.sleep(11)
+        taken = sum(each.status == 200 for each in burst)
+        assert limit <= taken * answers <= limit + AT_ONCE * answers
+        assert {each.status for each in burst} == {200, 429}
+
+    run(main)
