@@ -53,6 +53,16 @@ CASES = [
         "'messages.0.content': the text has a lone surrogate",
     ),
     (r'{"model": "m", "prompt": "ab\ud83d"}', 400, "'prompt': the text has a lone surrogate at 2"),
+    (
+        chat(r'{"role": "user", "content": "x", "name": "\ud800"}'),
+        400,
+        "'messages.0': 'name' cannot be passed on",
+    ),
+    (
+        chat(f'{{"role": "user", "content": "x", "tool_calls": [{2**64}]}}'),
+        400,
+        "'tool_calls' cannot be passed",
+    ),
     (spoilt("max_tokens", "0"), 400, "max_tokens"),
     (spoilt("max_tokens", "1.5"), 400, "max_tokens"),
     (spoilt("max_tokens", "1e999"), 400, "max_tokens"),
@@ -105,6 +115,7 @@ def test_a_wrong_body_is_answered_and_leaves_nothing(rig, sent: str, status: int
     assert len(exchange.body) < 600  # what was sent is not sent back
     assert exchange.app_traceback == ""
     assert it.state.held() == {} and it.sent() == []
+    assert it.state.uid_counter == 0  # so a replay without the texts has the same ones
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Any
 
+import msgspec
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, model_validator
 
 ROLES = {"system": "system", "developer": "system", "user": "user", "assistant": "assistant", "tool": "tool"}
@@ -21,6 +22,14 @@ def check_characters(value: str) -> str:
     except UnicodeEncodeError as error:
         raise ValueError(f"the text has a lone surrogate at {error.start}, which is no character") from None
     return value
+
+
+def check_encodable(name: str, value: Any) -> None:
+    """On its way to the template a value is part of a message, which JSON may go beyond."""
+    try:
+        msgspec.msgpack.encode(value)
+    except (ValueError, OverflowError, RecursionError) as error:
+        raise ValueError(f"{name!a} cannot be passed on: {error}") from None
 
 
 Characters = Annotated[str, AfterValidator(check_characters)]
@@ -76,7 +85,9 @@ class Message(BaseModel):
     @model_validator(mode="after")
     def _nothing_else(self) -> Message:
         for name, value in (self.model_extra or {}).items():
-            if name not in FOR_THE_TEMPLATE and value not in ("", [], {}):
+            if name in FOR_THE_TEMPLATE:
+                check_encodable(name, value)
+            elif value not in ("", [], {}):
                 raise ValueError(f"{name[:60]!a} is not supported in a message; leave it out")
         return self
 
