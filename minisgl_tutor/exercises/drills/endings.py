@@ -9,7 +9,7 @@ from typing import Any
 from ..drill import NEVER_ENDS, Found
 from .back import MAX_LEN, Ask, Plan, Seen, name_of
 from .books import BooksDrill
-from .stage import LAST_US, ClientSeen, MessageSeen, StageSeen
+from .stage import FAILS, LAST_US, ClientSeen, MessageSeen, StageSeen
 
 UNFINISHED, MESSAGES, AFTER_THE_END, REASON, END_MARK = (
     "unfinished",
@@ -35,7 +35,7 @@ class EndingsDrill(BooksDrill):
         "two-in-a-batch",
         "at-random",
     )
-    faults = (MESSAGES, UNFINISHED, AFTER_THE_END, NEVER_ENDS, REASON, END_MARK, *BooksDrill.faults)
+    faults = (FAILS, MESSAGES, UNFINISHED, AFTER_THE_END, NEVER_ENDS, REASON, END_MARK, *BooksDrill.faults)
 
     def fixed(self) -> Iterator[Plan]:
         for overlap in (True, False):
