@@ -17,9 +17,9 @@ from minisgl_tutor.gaps import resolve
 from minisgl_tutor.recording import read_recording
 from minisgl_tutor.resources import model_dir
 from minisgl_tutor.tokenizer.load import load_tokenizer
-from minisgl_tutor.trace.play import play
+from minisgl_tutor.trace.play import stream
 from minisgl_tutor.trace.scenes import Scene, chapters, scenes_of, title_of
-from minisgl_tutor.views.json_lines import write_play
+from minisgl_tutor.views.json_lines import write_closing, write_opening, write_step
 
 GOLDEN = Path(__file__).resolve().parent.parent / "tests" / "views" / "golden"
 
@@ -30,9 +30,10 @@ def golden_file(scene: Scene) -> Path:
 
 def golden(scene: Scene) -> str:
     recording = read_recording(scene.path)
-    result = play(recording, load_tokenizer(model_dir()), resolve(["reference"]))
-    out = io.BytesIO()
-    write_play(out, title_of(recording, scene.path), result)
+    gaps, out = resolve(["reference"]), io.BytesIO()
+    write_opening(out, title_of(recording, scene.path), gaps, recording.header)
+    result = stream(recording, load_tokenizer(model_dir()), gaps, lambda step: write_step(out, step))
+    write_closing(out, result)
     return re.sub(r'"line":\d+,', "", out.getvalue().decode())
 
 

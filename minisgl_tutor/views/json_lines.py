@@ -1,4 +1,7 @@
-"""Steps as JSON Lines: a line that opens the scene, one for each step, one that closes it. In English."""
+"""Steps as JSON Lines: a line that opens the scene, one for each step, one that closes it. In English.
+
+The same play gives the same bytes on every machine.
+"""
 
 from __future__ import annotations
 
@@ -10,14 +13,6 @@ from ..language import Sentence
 from ..recording import Header
 from ..trace.play import Play
 from ..trace.steps import Step, encoded
-
-
-def write_play(out: BinaryIO, title: Sentence, play: Play, from_step: int = 1) -> None:
-    """The same play gives the same bytes on every machine."""
-    write_opening(out, title, play.gaps, play.header)
-    for step in play.steps[from_step - 1 :]:
-        write_step(out, step)
-    write_closing(out, play)
 
 
 def write_opening(out: BinaryIO, title: Sentence, gaps: tuple[str, ...], header: Header) -> None:

@@ -17,7 +17,7 @@ from minisgl_tutor.language import Language, Sentence, Tongue
 from minisgl_tutor.trace.play import Play
 from minisgl_tutor.trace.scenes import Scene, chapters, scenes_of
 from minisgl_tutor.views.html import page
-from minisgl_tutor.views.json_lines import write_play
+from minisgl_tutor.views.json_lines import write_closing, write_opening, write_step
 from minisgl_tutor.views.perfetto import write_perfetto
 from minisgl_tutor.views.shown import ShownScene
 from minisgl_tutor.views.terminal import print_play
@@ -68,7 +68,10 @@ def test_text_fits_the_terminal_and_tells_every_step(
 def test_json_lines_tell_every_step(played: Played, scene_name: str) -> None:
     result = played(scene_name)
     out = io.BytesIO()
-    write_play(out, Sentence(scene_name), result)
+    write_opening(out, Sentence(scene_name), result.gaps, result.header)
+    for step in result.steps:
+        write_step(out, step)
+    write_closing(out, result)
     opening, *steps, closing = map(json.loads, out.getvalue().splitlines())
     assert opening["gaps"] == list(result.gaps)
     assert [step["number"] for step in steps] == [step.number for step in result.steps]
