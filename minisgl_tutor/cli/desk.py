@@ -16,7 +16,7 @@ from .told import tell
 if TYPE_CHECKING:
     from ..exercises.catalogue import Exercise
 
-EXERCISE = "exercise-7, 7 or 5.7; 5c.4 and 2.3 for the others."
+EXERCISE = "exercise-7, 7 or 5.7; 5c.4 and 2.3 for the others. `exercises` lists them."
 
 Name = Annotated[str, typer.Argument(metavar="EXERCISE", help=EXERCISE, show_default=False)]
 

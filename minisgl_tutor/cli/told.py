@@ -16,12 +16,12 @@ LABEL = re.compile(r" *\S+ {2,}(?=\S)|[^:：`]{1,16}(?:: |：)| *")
 """What further lines are set in by: a label in a column of such, a short beginning up to a colon, spaces."""
 
 QUOTED = re.compile(r"`[^`]*`")
-WORD = re.compile(r" *(?:'[^']*'|\"[^\"]*\"|[^\s'\"])+")
-"""One of a command line, with the spaces before it."""
+WORD = re.compile(r" *(?:--[\w-]+ (?!-))?(?:'[^']*'|\"[^\"]*\"|[^\s'\"])+")
+"""One of a command line, with the spaces before it; an option and its value are one."""
 
 SET_IN = 2
-UNBROKEN = "\ue000"
-"""Stands for a space at which no line may end."""
+UNBROKEN, IN_ITS_PLACE = "\ue000", "\ue001"
+"""Stand for a space at which no line may end, and for a part of a word that is longer than a line."""
 
 
 def tell(text: str, err: bool = False) -> None:
@@ -86,11 +86,16 @@ def _command(text: str, width: int) -> Iterator[str]:
 
 
 def _prose(text: str, width: int) -> Iterator[str]:
+    """A word that is too long, such as a path, has a line to itself and stays whole, too."""
     from rich.text import Text
 
     from ..views.breaks import lines_of
 
-    whole = QUOTED.sub(
+    too_long = re.compile(rf"[!-~]{{{width + 1},}}")
+    words = iter(too_long.findall(text))
+    text = QUOTED.sub(
         lambda found: found[0] if len(found[0]) > width else found[0].replace(" ", UNBROKEN), text
     )
-    return (line.plain.replace(UNBROKEN, " ") for line in lines_of(Text(whole), width))
+    for line in lines_of(Text(too_long.sub(IN_ITS_PLACE * width, text)), width):
+        shown = line.plain.replace(UNBROKEN, " ")
+        yield next(words) if shown.startswith(IN_ITS_PLACE) else shown

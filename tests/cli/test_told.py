@@ -46,6 +46,7 @@ def test_no_line_is_too_wide_and_no_word_is_lost(text: str, width: int) -> None:
         ("one two three four five", ["one two three four", "  five"]),
         ("one two\nError: three four five six", ["one two", "Error: three four", "       five six"]),
         ("      one two three four", ["      one two three", "      four"]),
+        ("one two /a/path/of/many/folders six", ["one two", "  /a/path/of/many/folders", "  six"]),
         ("one two three `four five`", ["one two three", "  `four five`"]),
     ],
 )
@@ -56,7 +57,7 @@ def test_further_lines_are_set_in(text: str, lines: list[str]) -> None:
 def test_a_command_can_be_copied_from_where_it_stands() -> None:
     command = "tutor trace 'a b/c d.jsonl' --yours x.py --from-step 10"
     lines = fitted(f"  look   {command}", 34).splitlines()
-    assert lines[0] == "  look   tutor trace \\" and len(lines) == 3
+    assert lines[0] == "  look   tutor trace \\" and len(lines) == 4
     pasted = "\n".join([lines[0].removeprefix("  look   "), *lines[1:]])
     assert shlex.split(pasted.replace("\\\n", "")) == shlex.split(command)
 

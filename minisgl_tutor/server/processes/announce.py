@@ -55,9 +55,10 @@ def usage(url: str, model: str, program: str) -> Sentence:
     return Sentence(
         'Ask it from another terminal:\n  {chat}"{question}"\n'
         "or with any other client:\n"
-        "  curl -N {url}/v1/chat/completions -H 'Content-Type: application/json' \\\n"
-        '    -d \'{{"model": "{model}", "stream": true, "max_tokens": 128, '
-        '"messages": [{{"role": "user", "content": "{question}"}}]}}\'\n'
+        "  curl -N {url}/v1/chat/completions \\\n"
+        "    -H 'Content-Type: application/json' \\\n"
+        '    -d \'{{"model": "{model}", "stream": true, "max_tokens": 128,\n'
+        '         "messages": [{{"role": "user", "content": "{question}"}}]}}\'\n'
         "Ctrl+C stops it.",
         chat=chat,
         question=question,
