@@ -106,7 +106,7 @@ WORDS: dict[Language, dict[str, str]] = {
 }
 
 DOCUMENTS_IN_CHINESE = {
-    "cases": "同类服务器上报告过的问题，这里各是怎样",
+    "cases": "同类服务器上报告过的问题，在这里各是怎样的",
     "claims": "正文的每一条论断，由什么证明",
     "exercise-matrix": "练习的每一份答案和每一种错误改法得到的结果",
     "exercise-session": "三道练习，从开始到通过",
