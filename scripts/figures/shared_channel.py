@@ -26,6 +26,7 @@ RADIUS = {"first": 12, "second": 3}
 class Words(NamedTuple):
     title: str
     description: str
+    sender: str
     link: str
     server: str
     receiver: str
@@ -46,6 +47,7 @@ WORDS: dict[Language, Words] = {
         title="One link for all replies, a list and an event for each request",
         description="Replies of two requests come over one link. listen appends each to the list of its uid, "
         "then sets that uid's event, which wakes wait_for_ack; it takes the list and writes to its client.",
+        sender="detokenizer",
         link="one link for all replies, in the order in which they come",
         server="API server: one process, one thread",
         receiver="the only one who receives",
@@ -65,6 +67,7 @@ WORDS: dict[Language, Words] = {
         description="两个请求的回复从同一条链路回来。"
         "listen 按 uid 把回复追加到各自的列表，再置位这个 uid 的事件；"
         "事件唤醒 wait_for_ack，它取走列表，写给自己的客户端。",
+        sender="解码进程",
         link="所有回复共用一条链路，按到达先后排列",
         server="API server：一个进程，一个线程",
         receiver="唯一的接收者",
@@ -155,7 +158,7 @@ def draw(data: Channel, language: Language, palette: Palette) -> str:
 def _link(paper: Paper, words: Words, data: Channel) -> float:
     """The link with its messages; the middle of the one that is being filed."""
     paper.box(20, 18, 112, 34, fill="surface", stroke="muted")
-    paper.text(76, 40, "detokenizer", size=SMALL, anchor="middle", mono=True)
+    paper.text(76, 40, words.sender, size=SMALL, anchor="middle")
     paper.note(148, 40, words.link)
     paper.line([(48, 52), (48, 102), (540, 102)], "data", width=2)
     x, middle_of_filed = 96.0, 0.0
