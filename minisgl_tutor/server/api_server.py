@@ -40,6 +40,10 @@ def fresh_stamp(uid: int) -> tuple[str, int]:
     return uuid.uuid4().hex, int(time.time())
 
 
+def admit_all() -> None:
+    """Of an app before which nobody waits, as on a stage."""
+
+
 def create_app(
     state: FrontendManager,
     served_model: str,
@@ -51,13 +55,15 @@ def create_app(
 
     ``stamp`` makes response ids and times; a replay has recorded ones. ``limits`` say
     how large and how slow a body may be; ``examine`` looks at a body before it is read.
-    ``app.state.workers`` tells how the workers are, for whoever watches them.
+    ``app.state.workers`` tells how the workers are, and ``app.state.admit`` refuses a
+    request that has come in, for whoever watches over them.
     """
     app = FastAPI(title="minisgl-tutor", docs_url=None, redoc_url=None, openapi_url=None)
     app.state.frontend = state
     app.state.served_model = served_model
     app.state.stamp = stamp
     app.state.workers = health.no_workers
+    app.state.admit = admit_all
     app.include_router(router)
     app.include_router(health.router)
     app.add_middleware(WholeBody, state=state, limits=limits, examine=examine)
@@ -101,6 +107,7 @@ async def _complete(body: CompletionBody, request: Request, chat: bool) -> Respo
     """The answers to a body: each submitted by itself, then in one response, as events or whole."""
     state = get_global_state(request)
     asks = state.asks(body)
+    request.app.state.admit()
     uids, stamps = await submit_all(state, asks, request.app.state.stamp)
     (stamp, created), model = stamps[0], request.app.state.served_model
     tally = Tally([ask.prompt_index for ask in asks])

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+import math
 from bisect import bisect_right
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import msgspec
 
@@ -16,6 +17,7 @@ from ..recording import (
     CutLine,
     DisconnectLine,
     ForkLine,
+    Line,
     PaceLine,
     Recording,
     RefuseLine,
@@ -36,6 +38,9 @@ from .redacted import prompt_lens, with_stand_ins
 ON_THE_WAY_US = 100
 """What leads to a message for the scheduler happens at least so long before it gets there."""
 
+BUSY = (429, 503)
+"""What a request is told that the server takes at another time."""
+
 UNKNOWN = -1
 """In the place of a uid whose submit is not in the recording: the recorded server was killed."""
 
@@ -55,7 +60,9 @@ class Plan:
         lines = recording.lines
         self._header = recording.header
         self.forks = [line for line in lines if isinstance(line, ForkLine)]
-        self._bodies = {line.rid: line for line in lines if isinstance(line, RequestLine)}
+        busy = _turned_away(lines)
+        bodies = [line for line in lines if isinstance(line, RequestLine)]
+        self._bodies = {line.rid: line for line in bodies if line.rid not in busy}
         submits = [line for line in lines if isinstance(line, SubmitLine)]
         self.uids: dict[int, list[int]] = {}
         for submit in sorted(submits, key=lambda submit: submit.uid):
@@ -179,3 +186,11 @@ def _answers(steps: list[StepLine], tokens: dict[int, TokensLine]) -> dict[int, 
                 prompt_lens.setdefault(uid, seq_len)
                 sampled.setdefault(uid, []).append(token)
     return {uid: RecordedAnswer(prompt_lens[uid], tuple(sampled[uid])) for uid in sampled}
+
+
+def _turned_away(lines: Sequence[Line]) -> set[int]:
+    """Requests for which the server was too busy: nothing in them says so, and a play is never busy."""
+    stops_us = min((line.t for line in lines if isinstance(line, StopLine)), default=math.inf)
+    refusals = [line for line in lines if isinstance(line, RefuseLine) and line.status in BUSY]
+    uids = {line.rid for line in lines if isinstance(line, SubmitLine)}
+    return {line.rid for line in refusals if line.t < stops_us} - uids

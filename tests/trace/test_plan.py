@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from minisgl_tutor.recording import ArriveLine, DisconnectLine, SubmitLine
+from minisgl_tutor.recording import ArriveLine, DisconnectLine, RefuseLine, RequestLine, SubmitLine
 from minisgl_tutor.trace.play import play
 
 
@@ -41,3 +41,16 @@ def tokens(result):
         if step.source == "scheduler" and step.kind == "message"
         for message in step.content
     ]
+
+
+@pytest.mark.parametrize("status", [429, 503])
+def test_a_request_for_which_the_server_was_too_busy_is_not_played(script, byte_tokenizer, status):
+    script.request(1_000, "an answer")
+    as_it_was = play(script.recording(), byte_tokenizer)
+    recording = script.recording()
+    request = next(line for line in recording.lines if isinstance(line, RequestLine))
+    turned_away = [msgspec.structs.replace(request, rid=9, t=500), RefuseLine(600, 9, status)]
+    lines = sorted([*recording.lines, *turned_away], key=lambda line: line.t)
+    busy = play(msgspec.structs.replace(recording, lines=lines), byte_tokenizer)
+    assert tokens(busy) == tokens(as_it_was)
+    assert [exchange.status for exchange in busy.exchanges.values()] == [200]

@@ -8,7 +8,9 @@ from collections import Counter
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from ..frontend import FrontendManager
+from ..openai.failure import RequestFailed, refused
 from ..openai.refusal import refusal
+from ..openai.sse import error_response
 
 RETRY_AFTER_S = 1
 
@@ -51,6 +53,16 @@ class Admission:
         """Waits until nobody is inside."""
         await self._empty.wait()
 
+    def admit(self) -> None:
+        """To be called by the app before it submits the answers that a request asks for: of requests
+        that came together, those ahead may have asked for very many.
+
+        Raises:
+            RequestFailed: there are as many as there may be.
+        """
+        if len(self._state.unanswered) >= self._limit:
+            raise self._too_many()
+
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http" or scope["method"] != "POST":
             await self._app(scope, receive, send)
@@ -60,28 +72,21 @@ class Admission:
             headers = {"Retry-After": str(RETRY_AFTER_S), "Connection": "close"}
             await refusal(503, self._closed, "server_stopping", headers)(scope, receive, send)
             return
-        if self.inside >= self._limit or self._has_all():
-            await self._refuse(scope, receive, send)
+        if self.inside >= self._limit or len(self._state.unanswered) >= self._limit:
+            await error_response(self._too_many())(scope, receive, send)
             return
         self.inside += 1
         self._empty.clear()
         try:
             async with self._turn:
                 await asyncio.sleep(0)
-            if self._has_all():  # of those that came together, the first may have asked for very many
-                await self._refuse(scope, receive, send)
-                return
             await self._app(scope, receive, send)
         finally:
             self.inside -= 1
             if not self.inside:
                 self._empty.set()
 
-    def _has_all(self) -> bool:
-        return len(self._state.unanswered) >= self._limit
-
-    async def _refuse(self, scope: Scope, receive: Receive, send: Send) -> None:
+    def _too_many(self) -> RequestFailed:
         self.refused["too_many"] += 1
         message = f"the server has {self._limit} requests already, as many as it takes; try again later"
-        headers = {"Retry-After": str(RETRY_AFTER_S)}
-        await refusal(429, message, "too_many_requests", headers)(scope, receive, send)
+        return refused(message, None, "too_many_requests", 429, {"Retry-After": str(RETRY_AFTER_S)})

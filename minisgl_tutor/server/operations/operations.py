@@ -82,6 +82,7 @@ class Operations:
         )
         app.add_route("/metrics", MetricsPage(metrics).answer)
         app.state.workers = self.conditions
+        app.state.admit = self.admission.admit
 
     def conditions(self) -> dict[str, str]:
         """How each process is: ``OK``, or what is wrong with it."""
