@@ -7,6 +7,7 @@ process, and ``trace --yours``.
 from __future__ import annotations
 
 import ast
+import inspect
 import re
 import sys
 import traceback
@@ -25,6 +26,9 @@ from .wire import Raised
 T = TypeVar("T")
 
 MODULE = "reader_file"
+
+AWAITED = ("Awaitable", "Coroutine")
+"""How the type of what is awaited begins."""
 
 
 class ReaderFileError(Exception):
@@ -178,7 +182,31 @@ def _leaves(module: ModuleType, base: type[T], file: str) -> list[type[T]]:
                 names=names,
             )
         )
+    for cls in leaves:
+        _check_waited_for(cls, base, file)
     return leaves
+
+
+def _check_waited_for(cls: type, base: type, file: str) -> None:
+    """
+    Raises:
+        ReaderFileError: a method is a coroutine function where the server calls it and waits for nothing:
+            what it would do would never happen.
+    """
+    for name, own in inspect.getmembers(cls, inspect.iscoroutinefunction):
+        servers = getattr(base, name, None)
+        if not inspect.isfunction(servers) or inspect.iscoroutinefunction(servers):
+            continue
+        if not str(servers.__annotations__.get("return", "")).startswith(AWAITED):
+            raise ReaderFileError(
+                Sentence(
+                    "{file}, line {line}: {method} is called without await, so `async def` it cannot be; "
+                    "write `def {method}` there",
+                    file=file,
+                    line=own.__code__.co_firstlineno,
+                    method=name,
+                )
+            )
 
 
 def the_function(module: ModuleType, name: str, file: str) -> Callable[..., Any]:

@@ -11,9 +11,18 @@ from ..drill import Found
 from ..reader_file import the_class
 from .scene import Client, Scene
 from .scene_drill import WRONG_ANSWER, Case, SceneDrill, other_answer
-from .stage import FAILS, LEFT_BEHIND, MADE_FOR_NOBODY, UNANSWERED, StageSeen, left_behind, name_of
+from .stage import (
+    FAILS,
+    LEFT_BEHIND,
+    MADE_FOR_NOBODY,
+    UNANSWERED,
+    MessageSeen,
+    StageSeen,
+    left_behind,
+    name_of,
+)
 
-REASON = "reason"
+REASON, TWICE = "reason", "twice"
 
 EMOJI = "😀😁😀😁"
 """Several tokens a character."""
@@ -34,7 +43,7 @@ class DecodeStateDrill(SceneDrill):
         "many",
         "at-random",
     )
-    faults = (FAILS, UNANSWERED, WRONG_ANSWER, MADE_FOR_NOBODY, LEFT_BEHIND, REASON)
+    faults = (FAILS, UNANSWERED, WRONG_ANSWER, MADE_FOR_NOBODY, LEFT_BEHIND, REASON, TWICE)
 
     def find(self, module: ModuleType, file: str) -> type[Scheduler]:
         return the_class(module, Scheduler, file, ("_send_aborted",))
@@ -89,12 +98,25 @@ class DecodeStateDrill(SceneDrill):
         for index, client in enumerate(case.scene.clients):
             if client.leaves_ms is None:
                 yield from other_answer(index, seen, own)
-            yield from _other_reason(index, seen)
+            yield from _told_wrongly(index, seen, own)
 
 
-def _other_reason(index: int, seen: StageSeen) -> Iterator[Found]:
-    """A message that ends a request and has no token is sent for an abort, and has to say so."""
-    for each in seen.messages:
-        ends = each.kind == "DetokenizeMsg" and each.finished and each.token is None
-        if each.client == index and ends and each.reason != "abort":
-            yield Found(REASON, {"request": name_of(index), "got": each.reason}, index, each.t_us)
+def _told_wrongly(index: int, seen: StageSeen, own: StageSeen) -> Iterator[Found]:
+    """What is wrong with the message that tells those behind the scheduler that a request is over."""
+    ends, name = _ends(index, seen), {"request": name_of(index)}
+    aborted = all(each.reason == "abort" for each in _ends(index, own))
+    if len(ends) > 1:
+        yield Found(TWICE, {**name, "count": len(ends)}, index, ends[1].t_us)
+    elif ends and aborted and ends[0].kind != "ErrorReply" and ends[0].reason != "abort":
+        yield Found(REASON, {**name, "got": ends[0].reason}, index, ends[0].t_us)
+
+
+def _ends(index: int, seen: StageSeen) -> list[MessageSeen]:
+    """The scheduler's last messages of a request, of which there should be one."""
+    return [
+        each
+        for each in seen.messages
+        if each.client == index
+        and each.target != "api"
+        and (each.kind == "ErrorReply" or (each.kind == "DetokenizeMsg" and each.finished))
+    ]

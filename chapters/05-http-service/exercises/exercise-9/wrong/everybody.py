@@ -1,6 +1,6 @@
 """All that live are told to be over, not the one that is.
 
-Fails: neighbours: wrong-answer
+Fails: own-process: twice
 """
 
 from __future__ import annotations
