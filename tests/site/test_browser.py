@@ -23,6 +23,17 @@ look(arguments[0]);
 """
 
 
+# Answers once the first excerpt of a page is there.
+EXCERPT = """
+const look = (done) => {
+  const found = document.querySelector("#search-results p.context")?.innerText;
+  if (!found) return setTimeout(look, 20, done);
+  done(found);
+};
+look(arguments[0]);
+"""
+
+
 class Quiet(SimpleHTTPRequestHandler):
     def log_message(self, format: str, *args: object) -> None:
         pass
@@ -58,6 +69,11 @@ def test_search_finds(
     browser.get(f"{base}/{language}/search.html?q={quote(query)}")
     assert f"{page}.html" in [link.partition("#")[0] for link in browser.execute_async_script(FOUND)]
     assert browser.get_log("browser") == []
+    note = browser.find_element("css selector", "p.as-file")
+    if opened == "as files":
+        assert note.is_displayed()
+    else:
+        assert not note.is_displayed() and browser.execute_async_script(EXCERPT)
 
 
 def test_search_finds_nothing_where_nothing_is(browser: Any, site: Any) -> None:
@@ -78,6 +94,20 @@ def test_no_page_is_wider_than_the_screen(browser: Any, site: Any, language: str
     ):
         browser.get(f"{site.folder.as_uri()}/{language}/{page}.html")
         assert browser.execute_script("return document.documentElement.scrollWidth") <= width, page
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_the_letters_of_a_figure_are_as_large_on_a_phone(browser: Any, site: Any, language: str) -> None:
+    """It moves sideways, in a frame of its own."""
+    size(browser, 390)
+    browser.get(f"{site.folder.as_uri()}/{language}/{WALKTHROUGH}.html")
+    figures = browser.execute_script(
+        "return [...document.querySelectorAll('article img.only-light')].map("
+        "(it) => [it.offsetWidth, it.parentElement.clientWidth, it.parentElement.scrollWidth])"
+    )
+    assert len(figures) == 2
+    for width, room, moves in figures:
+        assert width == moves == 600 and room < 390
 
 
 class Frame:

@@ -36,9 +36,11 @@ function colourAll() {
 }
 
 // A page that was opened as a file may not read others, so there are no excerpts of them in what a search finds.
-if (location.protocol === "file:") DOCUMENTATION_OPTIONS.SHOW_SEARCH_SUMMARY = false;
+const asFile = location.protocol === "file:";
+if (asFile) DOCUMENTATION_OPTIONS.SHOW_SEARCH_SUMMARY = false;
 
 addEventListener("DOMContentLoaded", () => {
+  document.querySelectorAll("p.as-file").forEach((note) => (note.hidden = !asFile));
   document.querySelectorAll("figure.trace iframe").forEach((frame) => frame.addEventListener("load", colourOnceLoaded));
   colourAll();
   new MutationObserver(colourAll).observe(document.body, { attributeFilter: ["data-theme"] });

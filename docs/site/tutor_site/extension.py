@@ -47,6 +47,7 @@ def setup(app: Sphinx) -> dict[str, bool]:
     ) -> None:
         language: Language = "zh" if app.config.language.startswith("zh") else "en"
         context["other_language"] = other_language(pages, name, language)
+        context["as_file"] = WORDS[language]["as file"]
 
     app.add_search_language(SearchPairs)
     app.add_lexer("console", Session)

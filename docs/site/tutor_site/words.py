@@ -52,6 +52,8 @@ WORDS: dict[Language, dict[str, str]] = {
         "solution": "shows an answer, once you have passed",
         "reference": "Reference",
         "reference intro": "What to look up.",
+        "as file": "Excerpts of what is found are shown when a server gives these pages, as by"
+        " python -m http.server; in files that the browser opens itself, one page may not read another.",
         "not installed": "{names}: not installed here; .venv/bin/pip install -c constraints.txt -e '.[docs]'"
         " brings what the site needs",
         "not a site": "{folder} has something else in it than a site; name another folder, or empty it",
@@ -98,6 +100,8 @@ WORDS: dict[Language, dict[str, str]] = {
         "solution": "通过之后，显示一种答案",
         "reference": "参考资料",
         "reference intro": "这些文档目前只有英文版。",
+        "as file": "由服务器（例如 python -m http.server）提供这些页面时，搜索结果会附上摘录；"
+        "直接用浏览器打开文件时，页面之间不能互相读取，所以没有摘录。",
         "not installed": "没有安装 {names}；运行 .venv/bin/pip install -c constraints.txt -e '.[docs]' "
         "即可装上",
         "not a site": "{folder} 里有网站以外的东西；请换一个文件夹，或者先清空它",
