@@ -259,7 +259,7 @@ class FrontendManager:
                     return
                 written.add(ack.incremental_output, first, ack.logprobs)
                 first = False
-                if self.more_follows:
+                if self.more_follows and not ack.finished:
                     continue
                 yield written.take()
                 if ack.finished:
