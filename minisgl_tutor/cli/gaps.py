@@ -109,7 +109,6 @@ def _explain(console: Console, gap: Gap, program: str, say: Tongue) -> None:
     from rich.cells import cell_len
     from rich.text import Text
 
-    from ..trace.scenes import scene_of_gap
     from ..views.breaks import lines_of
 
     typer.secho(f"{gap.name}  {', '.join(gap.claims)}", bold=True)
@@ -119,7 +118,7 @@ def _explain(console: Console, gap: Gap, program: str, say: Tongue) -> None:
         Sentence("code"): gap.code,
         Sentence("found by"): say(FOUND_BY[gap.shown_by]),
         Sentence("with it"): f"{program} trace --gap {gap.name}",
-        Sentence("without"): f"{program} trace --fixed {shlex.quote(str(scene_of_gap(gap.name)))}",
+        Sentence("without"): f"{program} trace {_scene(gap)} --fixed",
     }
     labels = {label: say(label) for label in facts}
     widest = max(map(cell_len, labels.values()))
@@ -128,3 +127,13 @@ def _explain(console: Console, gap: Gap, program: str, say: Tongue) -> None:
         space = " " * (widest - cell_len(labels[label]) + 2)
         tell(f"  {labels[label]}{space}{fact}")
     console.print()
+
+
+def _scene(gap: Gap) -> str:
+    """The gap's own scene, as ``trace`` takes it."""
+    from ..exercises.workspace import shown
+    from ..trace.scenes import CHAPTER_OF_GAPS, scene_of_gap
+
+    if gap.scene:
+        return f"--chapter {CHAPTER_OF_GAPS} --scene {gap.scene}"
+    return shlex.quote(shown(scene_of_gap(gap.name)))

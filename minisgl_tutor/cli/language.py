@@ -10,6 +10,7 @@ from ..language import SETTING, VARIABLE, Language, Sentence, Tongue, sentence_o
 from .caller import OPTION, Caller, caller
 from .fail import fail
 from .setting import SettingError, keep_language, setting_file
+from .told import tell
 
 NAMES: dict[Language, Sentence] = {"en": Sentence("English"), "zh": Sentence("Chinese")}
 
@@ -31,7 +32,7 @@ def language(
     """
     who = caller(context)
     if wanted is None:
-        typer.echo(who.say(_state(who)))
+        tell(who.say(_state(who)))
         return
     kept: Language | None = None if wanted == "auto" else wanted
     try:
@@ -40,13 +41,11 @@ def language(
         fail(sentence_of(error), status=1)
     say = Tongue(kept or who.say.language)
     if kept is None:
-        typer.echo(say(Sentence("No language is set any more.")))
+        tell(say(Sentence("No language is set any more.")))
     else:
-        typer.echo(
-            say(Sentence("From now on: {language} ({file})", language=NAMES[kept], file=setting_file()))
-        )
+        tell(say(Sentence("From now on: {language} ({file})", language=NAMES[kept], file=setting_file())))
     if who.chosen_by == VARIABLE:
-        typer.echo(say(Sentence("But the variable {name} is set here, and goes before it.", name=VARIABLE)))
+        tell(say(Sentence("But the variable {name} is set here, and goes before it.", name=VARIABLE)))
 
 
 def _state(who: Caller) -> Sentence:

@@ -11,6 +11,7 @@ from rich.cells import cell_len
 from minisgl_tutor.cli.main import main
 from minisgl_tutor.gaps import GAPS
 from minisgl_tutor.recording import read_recording
+from minisgl_tutor.trace.scenes import scene_of_gap, scenes_of
 from tests.language.english import english_left
 
 
@@ -36,8 +37,12 @@ def test_each_is_explained_with_a_scene_that_can_be_played(
     text = told(capsys, "gaps", gap.name)
     explanation = str(gap.explanation)
     assert explanation in text and gap.code in text and explanation.endswith((".", ")"))
-    (scene,) = (line.split()[-1] for line in text.splitlines() if "--fixed" in line)
-    assert read_recording(Path(scene)).lines
+    (words,) = (line.split(" trace ")[1].split() for line in text.splitlines() if "--fixed" in line)
+    if words[0] == "--chapter":
+        ((_, chapter), (_, scene)) = zip(words[:4:2], words[1:4:2], strict=True)
+        assert scenes_of(int(chapter), scene)[0].path == scene_of_gap(gap.name)
+    else:
+        assert read_recording(Path(words[0])).lines
 
 
 def test_an_unknown_one_names_those_there_are(capsys: pytest.CaptureFixture[str]) -> None:
@@ -57,7 +62,7 @@ def test_in_chinese_no_english_sentence_is_left(
     capsys: pytest.CaptureFixture[str], arguments: list[str]
 ) -> None:
     said = told(capsys, "--lang", "zh", *arguments)
-    commands = [line for line in said.splitlines() if " trace --" in line]
+    commands = [line for line in said.splitlines() if " trace " in line]
     assert english_left(said) == [] and len(commands) in (1, 2)
     assert max(cell_len(line) for line in said.splitlines() if line not in commands) <= 80
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import shlex
 import sys
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 
 from minisgl_tutor.cli import told
+from minisgl_tutor.cli.main import main
 from minisgl_tutor.cli.told import fitted, tell, tell_next
 from minisgl_tutor.language import ENGLISH, verbatim
 
@@ -71,6 +73,37 @@ def test_a_file_has_it_as_it_is_and_a_terminal_in_lines(
     monkeypatch.setattr(sys, "stderr", Screen())
     tell("one two three", err=True)
     assert sys.stderr.getvalue() == "one two\n  three\n"
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+@pytest.mark.parametrize(
+    "line",
+    [
+        "start 7",
+        "start 99",
+        "hint 7",
+        "check 7 --seed 4",
+        "check --all",
+        "read 5 nope",
+        "gaps early-slot",
+        "gaps nope",
+        "trace --chapter 5 --scene nope",
+        "chat hello --url http://127.0.0.1:1",
+        "serve --gap nope",
+    ],
+)
+def test_nothing_is_broken_within_a_word_at_80_columns(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, language: str, line: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "80")
+    for stream in ("stdout", "stderr"):
+        monkeypatch.setattr(sys, stream, Screen())
+    with pytest.raises(SystemExit):
+        main(["--lang", language, *line.split()])
+    lines = [*sys.stdout.getvalue().splitlines(), *sys.stderr.getvalue().splitlines()]
+    too_wide = [each for each in lines if cell_len(each) > 80]
+    assert lines and not [each for each in too_wide if len(each.split()) > 1]
 
 
 def test_what_to_do_next_stands_beside_the_command_or_below(
