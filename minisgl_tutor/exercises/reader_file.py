@@ -187,26 +187,35 @@ def _leaves(module: ModuleType, base: type[T], file: str) -> list[type[T]]:
     return leaves
 
 
+def check_plain(method: object, file: str) -> None:
+    """
+    Raises:
+        ReaderFileError: the method, which is called without await, is a coroutine function: what it would
+            do would never happen.
+    """
+    if inspect.iscoroutinefunction(method):
+        raise ReaderFileError(
+            Sentence(
+                "{file}, line {line}: {method} is called without await, so `async def` it cannot be; "
+                "write `def {method}` there",
+                file=file,
+                line=method.__code__.co_firstlineno,
+                method=method.__name__,
+            )
+        )
+
+
 def _check_waited_for(cls: type, base: type, file: str) -> None:
     """
     Raises:
-        ReaderFileError: a method is a coroutine function where the server calls it and waits for nothing:
-            what it would do would never happen.
+        ReaderFileError: a method is a coroutine function where the server waits for nothing.
     """
     for name, own in inspect.getmembers(cls, inspect.iscoroutinefunction):
         servers = getattr(base, name, None)
         if not inspect.isfunction(servers) or inspect.iscoroutinefunction(servers):
             continue
         if not str(servers.__annotations__.get("return", "")).startswith(AWAITED):
-            raise ReaderFileError(
-                Sentence(
-                    "{file}, line {line}: {method} is called without await, so `async def` it cannot be; "
-                    "write `def {method}` there",
-                    file=file,
-                    line=own.__code__.co_firstlineno,
-                    method=name,
-                )
-            )
+            check_plain(own, file)
 
 
 def the_function(module: ModuleType, name: str, file: str) -> Callable[..., Any]:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from minisgl_tutor.exercises.drills.marks import MarksDrill
 from minisgl_tutor.exercises.reader_file import ReaderFileError, load, the_class
 from minisgl_tutor.server.frontend import FrontendManager
 
@@ -36,3 +37,10 @@ def test_one_that_is_called_without_await_is_refused_with_its_line(tmp_path: Pat
 )
 def test_any_other_may_be_one(body: str, tmp_path: Path) -> None:
     assert of(body, tmp_path).__name__ == "Mine"
+
+
+def test_so_is_one_of_a_class_on_nothing_of_the_servers(tmp_path: Path) -> None:
+    file = tmp_path / "mine.py"
+    file.write_text("class Front:\n    async def on_reply(self, mark, piece, finished): pass\n")
+    with pytest.raises(ReaderFileError, match="line 2: on_reply is called without await"):
+        MarksDrill().find(load(file), file.name)

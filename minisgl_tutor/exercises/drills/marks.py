@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 
 from ..drill import NEVER_ENDS, Drill, Found, Reader, Say, in_virtual_time
-from ..reader_file import the_class_named
+from ..reader_file import check_plain, the_class_named
 from .front import PATIENCE_S
 from .lifecycle.kept import Keeping, growing
 
@@ -96,7 +96,9 @@ class MarksDrill(Drill[Case, Case, Seen]):
     faults = (FOREIGN, CHANGED, SAME_MARK, HELD_UP, LOST, ORDER, NEVER_ENDS, GROWS)
 
     def find(self, module: ModuleType, file: str) -> type:
-        return the_class_named(module, "Front", file)
+        cls = the_class_named(module, "Front", file)
+        check_plain(getattr(cls, "on_reply", None), file)
+        return cls
 
     def cases(self, rng: random.Random) -> Sequence[Case]:
         fixed = [
