@@ -56,6 +56,8 @@ class Place(NamedTuple):
 class _Said(NamedTuple):
     thing: Thing
     sentence: Sentence
+    where_twice: Sentence | None = None
+    """If both places are one and the same."""
 
 
 _SAID: dict[Kind, _Said] = {
@@ -76,12 +78,20 @@ _SAID: dict[Kind, _Said] = {
     "step-of-nobody": _Said(
         "request", Sentence("a step in flight uses a request that holds nothing any more")
     ),
-    "slot-twice": _Said("slot", Sentence("slot {number} is {one} and {other} at once")),
+    "slot-twice": _Said(
+        "slot",
+        Sentence("slot {number} is {one} and {other} at once"),
+        Sentence("slot {number} is {one} twice"),
+    ),
     "slots-lost": _Said("slot", Sentence("slots {numbers} are lost: neither free, cached nor in use")),
     "wishes-miscounted": _Said(
         "slot", Sentence("slots {marked} are marked as having wishes, but {wishing} have")
     ),
-    "page-twice": _Said("page", Sentence("page {number} is {one} and {other} at once")),
+    "page-twice": _Said(
+        "page",
+        Sentence("page {number} is {one} and {other} at once"),
+        Sentence("page {number} is {one} twice"),
+    ),
     "pages-lost": _Said("page", Sentence("pages {numbers} are lost: neither free, cached nor in use")),
     "need-miscounted": _Said(
         "request",
@@ -125,4 +135,7 @@ class IntegrityError(AssertionError):
         named = [uid, *(place.uid for place in places)]
         self.uid = next((each for each in named if each is not None), None)
         known = {} if uid is None else {"uid": uid}
-        super().__init__(said.sentence.with_values(**known, **values))
+        sentence = said.sentence
+        if said.where_twice is not None and len(set(places)) == 1:
+            sentence = said.where_twice
+        super().__init__(sentence.with_values(**known, **values))

@@ -192,9 +192,10 @@ class Auditor:
     def _never_aborted(self, life: Life) -> list[Finding]:
         if life.client != "left" or life.aborted_us is not None or not life.tokens_after_leaving:
             return []
-        note = Sentence(
-            "the client left, no abort was sent, and {tokens} tokens were made for nobody",
-            tokens=life.tokens_after_leaving,
+        note = counted(
+            "the client left, no abort was sent, and one token was made for nobody",
+            "the client left, no abort was sent, and {count} tokens were made for nobody",
+            count=life.tokens_after_leaving,
         )
         known: tuple[str, tuple[str, ...]] = ("", ())
         if life.forgotten_early:
@@ -206,9 +207,10 @@ class Auditor:
     def _aborted_in_vain(self, life: Life) -> list[Finding]:
         if not life.tokens_after_abort:
             return []
-        note = Sentence(
-            "the abort came before its request; {tokens} tokens were made for nobody",
-            tokens=life.tokens_after_abort,
+        note = counted(
+            "the abort came before its request; one token was made for nobody",
+            "the abort came before its request; {count} tokens were made for nobody",
+            count=life.tokens_after_abort,
         )
         return [Finding(life.uid, "scheduler", note, "overtaking-abort", claims_of("overtaking-abort"))]
 

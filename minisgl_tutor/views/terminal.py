@@ -27,8 +27,8 @@ SOON_US = 1_000
 LEGEND = Sentence(
     "A block is a hop: its number, the virtual time, from → to. Below it: the message, the line of code that "
     "sent it, and what is held once it has been dealt with. ack_map has each request's unread replies, "
-    "event_map says whether its consumer's event is set; other components are shown where they changed. "
-    "GAP marks what the auditor found wrong; C5.158 and the like number the statements of the chapter that "
+    "event_map says whether its consumer's event is set; other components are shown where they changed, "
+    "with how much they hold: slot 1 is one slot. GAP marks what the auditor found wrong; C5.158 and the like number the statements of the chapter that "
     "describe it."
 )
 
@@ -69,7 +69,7 @@ def print_step(console: Console, step: Step, say: Tongue) -> None:
     head.append(f" {time_of(step.t_us)}  ", style="dim")
     head.append(f"{step.source} → {step.target}  ", style="bold")
     head.append_text(heading(step, say))
-    console.print(head)
+    _print_head(console, head)
     for line in messages(step, console.width - INDENT):
         _print_below(console, line)
     if step.kind == "fork":
@@ -103,10 +103,7 @@ def print_verdict(console: Console, play: Play, say: Tongue) -> None:
 def _print_gap(console: Console, step: Step, say: Tongue) -> None:
     line = Text(f"#{step.number:<5} {time_of(step.t_us)}  GAP {say(gap_name(step))}", style="bold red")
     line.append(f"  {', '.join(step.claims)}", style="red")
-    first, *others = line.wrap(console, console.width)
-    console.print(first)
-    for each in others:
-        _print_below(console, each)
+    _print_head(console, line)
     _print_below(console, Text(say(finding(step)), style="red"))
     for known in step.content:
         _print_below(console, Text(f"{known['code']}: {say(known['summary'])}", style="dim"))
@@ -131,6 +128,14 @@ def taken_in_late(step: Step) -> Sentence | None:
     if step.arrived_us is None or step.arrived_us - step.t_us <= SOON_US:
         return None
     return Sentence("{target} takes it in at {time}", target=step.target, time=time_of(step.arrived_us))
+
+
+def _print_head(console: Console, text: Text) -> None:
+    """What does not fit into the first line stands below it, as all else of the step."""
+    first, *others = lines_of(text, console.width)
+    console.print(first)
+    for each in others:
+        _print_below(console, each)
 
 
 def _print_below(console: Console, text: Text) -> None:

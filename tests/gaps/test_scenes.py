@@ -15,7 +15,7 @@ from minisgl_tutor.trace.scenes import scene_of_gap
 
 NAMED = {
     "reference-wire": (9, 0, "api", "type 'text_completion.chunk'"),
-    "double-free": (12, 0, "scheduler", "slot 0 is free and free at once"),
+    "double-free": (12, 0, "scheduler", "slot 0 is free twice"),
     "freed-and-cached": (8, 0, "scheduler", "page 0 is free and cached at once"),
     "dangling-page": (9, 1, "scheduler", "page 2 is free and used by request 1 at once"),
     "early-slot": (10, 0, "scheduler", "slot 0 is free and used by request 0 at once"),

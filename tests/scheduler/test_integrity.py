@@ -106,7 +106,7 @@ def drop_request_in_flight(scheduler: Scheduler) -> None:
     [
         (lose_page, r"pages \[\d+\] are lost"),
         (free_page_in_use, r"page \d+ is free and used by request 0 at once"),
-        (free_page_twice, r"page \d+ is free and free at once"),
+        (free_page_twice, r"page \d+ is free twice"),
         (free_cached_page, r"page \d+ is free and cached at once"),
         (lose_slot, r"slots \[\d+\] are lost"),
         (free_slot_in_use, r"slot \d+ is free and used by request 0 at once"),

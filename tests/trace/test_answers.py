@@ -78,7 +78,7 @@ def test_what_the_books_say_is_said_once_for_each_thing() -> None:
     auditor = Auditor(backlog_limit=4)
     (slot,) = auditor.books(twice("slot-twice", FREE, FREE))
     assert (slot.gap, slot.uid) == ("double-free", -1)
-    assert "slot 3 is free and free at once" in str(slot.note)
+    assert "slot 3 is free twice" in str(slot.note)
     assert auditor.books(twice("slot-twice", Place("used", 1), Place("used", 2))) == []
     (page,) = auditor.books(twice("page-twice", FREE, Place("used", 5)))
     assert (page.gap, page.uid, page.claims) == ("dangling-page", 5, claims_of("dangling-page"))
