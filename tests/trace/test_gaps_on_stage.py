@@ -107,6 +107,13 @@ def test_replies_until_the_late_abort_are_filed_for_nobody(script, byte_tokenize
     assert "100 ms" in str(finding.note) and "10 replies" in str(finding.note)
 
 
+def test_one_token_is_said_as_one(script, byte_tokenizer):
+    rid = script.request(1000, "abcd", stream=False, ends=False, limit=4)
+    script.leave(rid, at=35_000)
+    (finding,) = play(script.recording(), byte_tokenizer, ["blind-collect"]).findings
+    assert str(finding.note) == "the client left, no abort was sent, and one token was made for nobody"
+
+
 def test_two_plays_are_the_same(script, byte_tokenizer):
     leaves_mid_stream(script)
     script.request(5_000, "另一个 answer")

@@ -31,6 +31,16 @@ def test_a_gap_of_many_claims_has_one_head() -> None:
     assert all(claim in console.file.getvalue() for claim in gap.claims)
 
 
+def test_a_first_line_that_is_too_long_goes_on_below_it() -> None:
+    note = Sentence("the client does not read, so this write waits")
+    step = Step(1, 0, "client", "api", "client", "blocked", [0], [{"request": 0, "note": note}], [])
+    console = Console(file=io.StringIO(), width=60, color_system=None)
+    assert isinstance(console.file, io.StringIO)
+    print_step(console, step, ENGLISH)
+    head, below = console.file.getvalue().splitlines()
+    assert head.startswith("#1") and below == " " * INDENT + "read, so this write waits"
+
+
 @pytest.mark.parametrize(
     ("event", "content", "told"),
     [
