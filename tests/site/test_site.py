@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from html import unescape
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -14,10 +15,13 @@ from minisgl_tutor.exercises.catalogue import exercises
 from minisgl_tutor.gaps import GAPS
 from minisgl_tutor.resources import chapters_dir
 from minisgl_tutor.trace.scenes import scenes_of
+from tests.language.english import english_left
 
 ROOT = Path(__file__).resolve().parents[2]
 JOURNEY = "chapters/02-request-journey/index"
 WALKTHROUGH = "chapters/05-http-service/walkthrough"
+CODE = re.compile(r"<(script|style|pre|code)\b.*?</\1>", re.DOTALL)
+TAG = re.compile(r"<[^>]+>")
 languages = pytest.mark.parametrize("language", ["en", "zh"])
 
 
@@ -50,6 +54,7 @@ def test_what_the_theme_says_is_said_in_the_language_of_the_page(site: Any) -> N
     catalogue = ROOT / "docs" / "site" / "locale" / "zh_CN" / "LC_MESSAGES" / "sphinx.po"
     english, chinese = (
         re.sub(r"<article.*?</article>", "", site.text(f"{language}/{JOURNEY}"), flags=re.DOTALL)
+        + "".join(re.findall(r"<noscript>.*?</noscript>", site.text(f"{language}/search"), re.DOTALL))
         for language in ("en", "zh")
     )
     for message in read_po(BytesIO(catalogue.read_bytes())):
@@ -57,6 +62,16 @@ def test_what_the_theme_says_is_said_in_the_language_of_the_page(site: Any) -> N
         if word and word not in str(message.string):
             said = re.compile(rf"(?<!\w){re.escape(word)}")
             assert said.search(english) and not said.search(chinese), word
+
+
+def test_no_english_sentence_is_on_a_chinese_page(site: Any) -> None:
+    """Code, and what a terminal shows, apart."""
+    left = {
+        page: found
+        for page in site.pages("zh")
+        if (found := english_left(unescape(TAG.sub("\n", CODE.sub("", site.text(f"zh/{page}"))))))
+    }
+    assert not left
 
 
 @languages
