@@ -111,7 +111,7 @@ def test_the_slider_and_a_click_on_a_row(look: Look, shown: Shown) -> None:
     assert looked.find("#row-21")[0].get_attribute("aria-selected") == "true"
 
 
-@pytest.mark.parametrize(("dark", "width"), [(False, 1280), (True, 360)])
+@pytest.mark.parametrize(("dark", "width"), [(False, 1280), (True, 1200), (True, 360)])
 def test_languages_schemes_and_a_phone(look: Look, shown: Shown, dark: bool, width: int) -> None:
     looked = look(shown(LEAVES), width=width, dark=dark, language="zh")
     assert looked.evaluate("return document.documentElement.lang") == "zh-CN"
@@ -124,6 +124,7 @@ def test_languages_schemes_and_a_phone(look: Look, shown: Shown, dark: bool, wid
     looked.click("#theme")
     assert looked.evaluate(paper) != before
     assert looked.evaluate("return document.documentElement.scrollWidth") == width
+    assert looked.evaluate("return rows.scrollWidth - rows.clientWidth") == 0
     for part in ("#rows", ".detail", "#slider", '[data-go="gap"]', "#help"):
         box = looked.find(part)[0].rect
         assert box["x"] >= 0 and box["x"] + box["width"] <= width, part
