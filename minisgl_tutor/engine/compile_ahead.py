@@ -21,7 +21,7 @@ def compile_ahead(rehearsals: Iterable[Callable[[], None]], rank: int) -> None:
     """
     missing: dict[str, tuple[Any, str]] = {}
 
-    def note(*, key: str, repr: str, fn: Any, compile: dict[str, Any], **_: Any) -> bool:
+    def note(*, key: str, fn: Any, compile: dict[str, Any], **_: Any) -> bool:
         missing[fn.name + key] = (fn.jit_function, compile["specialization_data"])
         return True  # not now
 
