@@ -25,7 +25,7 @@ from .plan import UNKNOWN, Plan
 from .recorded_server import max_len, server_args
 from .stage import Stage
 from .steps import Held, Step, code_location
-from .tracer import FRONT
+from .tracer import FRONT, client_fields
 from .wire import WireAuditor
 
 QUIET_US = 500_000
@@ -212,7 +212,7 @@ class Player:
                 target,
                 title=event.kind,
                 uids=list(uids),
-                content=[{"request": request.rid, **_shown(request, exchange, event)}],
+                content=[{"request": request.rid, **client_fields(request, exchange, event)}],
                 where=[] if inbound else code_location(),
             )
         )
@@ -338,14 +338,3 @@ class Player:
         for uid in list(self._auditor.lives):
             for finding in self._auditor.audit(uid, held):
                 self._report(finding)
-
-
-def _shown(request: RequestLine, exchange: Exchange, event: ClientEvent) -> dict[str, object]:
-    match event.kind:
-        case "request":
-            return {"line": f"{request.method} {request.path}", "body": request.body}
-        case "chunk":
-            return {"text": event.data.decode(errors="replace")}
-        case "completed":
-            return {"status": exchange.status}
-    return {"note": event.note} if event.note else {}

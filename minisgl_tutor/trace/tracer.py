@@ -10,6 +10,8 @@ import msgspec
 
 from ..language import NOTHING, Sentence
 from ..message import Message, Single, unwrap
+from ..recording import RequestLine
+from .asgi import ClientEvent, Exchange
 from .steps import Held, Kind, Location, Step, code_location
 
 FRONT = "api"
@@ -118,3 +120,15 @@ class Tracer:
 
 def _uids(msgs: list[Single]) -> list[int]:
     return list(dict.fromkeys(msg.uid for msg in msgs))
+
+
+def client_fields(request: RequestLine, exchange: Exchange, event: ClientEvent) -> dict[str, object]:
+    """What a step says of what a client did or got."""
+    match event.kind:
+        case "request":
+            return {"line": f"{request.method} {request.path}", "body": request.body}
+        case "chunk":
+            return {"text": event.data.decode(errors="replace")}
+        case "completed":
+            return {"status": exchange.status}
+    return {"note": event.note} if event.note else {}
