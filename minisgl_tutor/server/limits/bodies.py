@@ -34,7 +34,7 @@ class Bodies:
             return
         come = room = 0
         length = Headers(scope=scope).get("content-length", "")
-        announced = min(int(length), self._limits.max_body_bytes) if length.isdecimal() else 0
+        announced = min(int(length[:18]), self._limits.max_body_bytes) if length.isdecimal() else 0
 
         async def counted() -> Message:
             nonlocal come, room
