@@ -7,7 +7,6 @@ import asyncio
 import pytest
 
 from minisgl_tutor.message import AbortMsg, ErrorReply, SamplingParams, TokenizeMsg, Usage, UserReply
-from minisgl_tutor.server.frontend import FrontendManager
 from minisgl_tutor.server.openai.answer import ResponseForm
 from minisgl_tutor.server.openai.failure import RequestFailed
 from minisgl_tutor.trace.clock import run
@@ -339,30 +338,5 @@ def test_fail_all_ends_every_request_and_refuses_new_ones(rig):
         with pytest.raises(RequestFailed, match="the scheduler died"):
             await r.state.submit("b", PARAMS)
         assert r.state.held() == {}
-
-    run(main)
-
-
-def test_a_consumer_that_waits_between_its_replies_loses_no_end(rig):
-    """``more_follows`` may then speak of another request's reply, which can delay a piece and no more."""
-
-    class Slow(FrontendManager):
-        async def wait_for_ack(self, uid):
-            async for reply in super().wait_for_ack(uid):
-                await asyncio.sleep(0.001 * (1 + uid))
-                yield reply
-
-    async def main():
-        r = rig(Slow)
-        a, b = await r.state.submit("a", PARAMS), await r.state.submit("b", PARAMS)
-        streams = [r.state.stream_chat_completions(uid, FORM) for uid in (a, b)]
-        r.feed(last(a, "A"), *[text(b, str(n)) for n in range(9)], last(b, "9"))
-
-        async def read(stream):
-            return b"".join([chunk async for chunk in stream])
-
-        got = await asyncio.gather(*map(read, streams))
-        assert [answer.count(b'"finish_reason":"stop"') for answer in got] == [1, 1]
-        assert b"A" in got[0] and all(str(n).encode() in got[1] for n in range(10))
 
     run(main)
