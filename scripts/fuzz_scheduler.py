@@ -32,9 +32,9 @@ from minisgl_tutor.message import (
     ErrorReply,
     FinishReason,
     SamplingParams,
+    Single,
     UserMsg,
 )
-from minisgl_tutor.message.codec import Single
 from minisgl_tutor.scheduler.scheduler import Scheduler
 from minisgl_tutor.scheduler.validate import find_problem, length_limit
 from minisgl_tutor.server.config import SchedulerConfig

@@ -26,8 +26,7 @@ from msgspec import UNSET
 from ..engine.base import Engine, EngineInfo, ForwardBatch, ForwardOutput, Logprobs
 from ..language import Sentence
 from ..links import LinkObserver, NoObserver
-from ..message import AbortBackendMsg, Message, UserMsg
-from ..message.codec import Single
+from ..message import AbortBackendMsg, Message, Single, UserMsg
 from .lines import (
     ArriveLine,
     DisconnectLine,

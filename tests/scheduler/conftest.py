@@ -15,8 +15,7 @@ import pytest
 
 from minisgl_tutor.engine.base import EngineError, EngineInfo, ForwardBatch
 from minisgl_tutor.links import MemoryChannel, MemoryPull, MemoryPush
-from minisgl_tutor.message import AbortBackendMsg, DetokenizeMsg, SamplingParams, UserMsg
-from minisgl_tutor.message.codec import Single
+from minisgl_tutor.message import AbortBackendMsg, DetokenizeMsg, SamplingParams, Single, UserMsg
 from minisgl_tutor.scheduler.problems import IntegrityError
 from minisgl_tutor.scheduler.scheduler import Scheduler
 from minisgl_tutor.server.config import SchedulerConfig

@@ -7,8 +7,7 @@ from typing import Any
 
 import pytest
 
-from minisgl_tutor.message import AbortBackendMsg
-from minisgl_tutor.message.codec import Single
+from minisgl_tutor.message import AbortBackendMsg, Single
 from minisgl_tutor.scheduler.cache import CacheManager
 from minisgl_tutor.scheduler.decode import DecodeManager
 from minisgl_tutor.scheduler.prefill import PrefillManager

@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 
-from minisgl_tutor.message import AbortBackendMsg
-from minisgl_tutor.message.codec import Single
+from minisgl_tutor.message import AbortBackendMsg, Single
 from minisgl_tutor.scheduler.req import Req
 from minisgl_tutor.scheduler.scheduler import Scheduler
 

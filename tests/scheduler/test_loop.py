@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from minisgl_tutor.message.codec import Single
+from minisgl_tutor.message import Single
 from minisgl_tutor.scheduler.batch import ForwardInput
 from minisgl_tutor.scheduler.scheduler import Scheduler
 

@@ -6,8 +6,7 @@ does. What is asked is told in the text beside this file.
 
 from __future__ import annotations
 
-from minisgl_tutor.message import AbortBackendMsg
-from minisgl_tutor.message.codec import Single
+from minisgl_tutor.message import AbortBackendMsg, Single
 from minisgl_tutor.scheduler.scheduler import Scheduler
 
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from minisgl_tutor.message import AbortBackendMsg
-from minisgl_tutor.message.codec import Single
+from minisgl_tutor.message import AbortBackendMsg, Single
 from minisgl_tutor.scheduler.req import Req
 from minisgl_tutor.scheduler.scheduler import Scheduler
 

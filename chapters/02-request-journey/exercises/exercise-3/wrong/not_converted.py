@@ -7,8 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from minisgl_tutor.message import AbortBackendMsg, AbortMsg
-from minisgl_tutor.message.codec import Single
+from minisgl_tutor.message import AbortBackendMsg, AbortMsg, Single
 from minisgl_tutor.scheduler.scheduler import Scheduler
 from minisgl_tutor.tokenizer.server import TokenizeWorker
 

@@ -5,7 +5,7 @@ Fails: loads: not-loaded
 
 from __future__ import annotations
 
-from minisgl_tutor.message.codec import Single
+from minisgl_tutor.message import Single
 from minisgl_tutor.scheduler.scheduler import Scheduler
 
 

@@ -5,8 +5,15 @@ Fails: running: no-abort
 
 from __future__ import annotations
 
-from minisgl_tutor.message import AbortBackendMsg, AbortMsg, ErrorReply, TokenizeMsg, UserMsg, UserReply
-from minisgl_tutor.message.codec import Single
+from minisgl_tutor.message import (
+    AbortBackendMsg,
+    AbortMsg,
+    ErrorReply,
+    Single,
+    TokenizeMsg,
+    UserMsg,
+    UserReply,
+)
 from minisgl_tutor.scheduler.scheduler import Scheduler
 from minisgl_tutor.server.frontend import FrontendManager
 from minisgl_tutor.tokenizer.server import TokenizeWorker
