@@ -42,11 +42,12 @@ def exercises(
     for column in COLUMNS:
         table.add_column(desk.say(column))
     states = [desk.workspace.state(exercise) for exercise in listed]
+    parts = {exercise.part for exercise in listed}
     part = ""
     for exercise, state in zip(listed, states, strict=True):
         if exercise.part != part:
             part = exercise.part
-            table.add_row(f"[bold]{desk.say(_title(part))}[/bold]")
+            table.add_row(f"[bold]{desk.say(_title(part, divided=part + 'c' in parts))}[/bold]")
         table.add_row(exercise.name, exercise.teller(desk.say)("title"), desk.say(STATES[state]))
     console = Console(highlight=False)
     console.print(table)
@@ -59,7 +60,10 @@ def exercises(
             break
 
 
-def _title(part: str) -> Sentence:
+def _title(part: str, divided: bool) -> Sentence:
+    """What the exercises of a part stand under; a divided chapter has concepts and a walk-through."""
     if part.endswith("c"):
         return Sentence("Chapter {chapter}, concepts", chapter=part.removesuffix("c"))
+    if divided:
+        return Sentence("Chapter {chapter}, walk-through", chapter=part)
     return Sentence("Chapter {chapter}", chapter=part)

@@ -74,9 +74,13 @@ class Exercise:
 
 @cache
 def exercises() -> tuple[Exercise, ...]:
-    """All, in the order of the chapters: chapter 2, then chapter 5, walk-through before concepts."""
+    """All, as they are read: chapter 2, then chapter 5, concepts before the walk-through."""
     found = [_read(file) for file in chapters_dir().glob("*/exercises/*/exercise.toml")]
-    return tuple(sorted(found, key=lambda each: (each.part, each.number, each.letter)))
+    return tuple(sorted(found, key=_place))
+
+
+def _place(exercise: Exercise) -> tuple[str, bool, int, str]:
+    return exercise.part.rstrip("c"), not exercise.part.endswith("c"), exercise.number, exercise.letter
 
 
 def resolve(name: str) -> Exercise:
@@ -104,7 +108,7 @@ def of_chapter(chapter: str) -> tuple[Exercise, ...]:
     part = chapter.strip().lower()
     found = tuple(each for each in exercises() if part in (each.part, each.part.removesuffix("c")))
     if not found:
-        names = ", ".join(dict.fromkeys(each.part for each in exercises()))
+        names = ", ".join(sorted({each.part for each in exercises()}))
         raise UnknownExercise(
             Sentence(
                 "there are no exercises of chapter {name!r}; there are chapters {names}",

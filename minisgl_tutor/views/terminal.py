@@ -28,8 +28,8 @@ LEGEND = Sentence(
     "A block is a hop: its number, the virtual time, from → to. Below it: the message, the line of code that "
     "sent it, and what is held once it has been dealt with. ack_map has each request's unread replies, "
     "event_map says whether its consumer's event is set; other components are shown where they changed, "
-    "with how much they hold: slot 1 is one slot. GAP marks what the auditor found wrong; C5.158 and the like number the statements of the chapter that "
-    "describe it."
+    "with how much they hold: slot 1 is one slot. GAP marks what the auditor found wrong; C5.158 and the "
+    "like number the statements of the chapter that describe it."
 )
 
 SET, CLEAR, EMPTY, NONE_HELD = Sentence("set"), Sentence("clear"), Sentence("[]"), Sentence("nothing")

@@ -208,6 +208,6 @@ def test_all_are_those_that_have_been_begun(capsys: pytest.CaptureFixture[str], 
     assert status == 2 and "none of these has been begun" in text
     run(capsys, "start", "5c.5")
     status, text = run(capsys, "check", "--chapter", "5", "--seed", "1")
-    assert status == 1 and text.splitlines()[0].startswith("Not begun, and not judged: exercise-1, ")
+    assert status == 1 and text.splitlines()[0].startswith("Not begun, and not judged: exercise-5c.1, ")
     assert "What is asked: minisgl-exercises/exercise-5c.5.md" in text.splitlines()
     assert [file.name for file in (tmp_path / "minisgl-exercises").glob("*.py")] == ["exercise-5c.5.py"]
