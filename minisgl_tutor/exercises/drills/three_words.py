@@ -88,6 +88,7 @@ class ThreeWordsDrill(Drill[Case, Case, Said]):
         "one-process",
         "touching",
         "any-order",
+        "nested",
         "chunks-of-one",
         "all-three",
         "at-random",
@@ -174,6 +175,9 @@ def _fixed() -> Iterator[Case]:
     yield Case("any-order", Trace((two, one), (Computing("q", 60, 70), Computing("p", 10, 20)), steps))
     mixed = (Exchange("A", 60, 90), Exchange("B", 0, 20), Exchange("C", 10, 80))
     yield Case("any-order", Trace(mixed, (*both[::-1], Computing("q", 50, 60)), (*steps[::-1], *two_alone)))
+    nested = (Computing("p", 0, 100), Computing("p", 10, 20), Computing("q", 30, 40))
+    yield Case("nested", Trace((one,), nested, steps[:1]))
+    yield Case("nested", Trace((), (*nested[:2], Computing("p", 30, 40), Computing("q", 90, 99)), ()))
     yield Case("chunks-of-one", Trace((one,), (Computing("p", 0, 30),), (Forward(0, ("A", "A")),)))
     batched = (Forward(10, ("A", "B")), Forward(20, ("A",)))
     yield Case("all-three", Trace((Exchange("A", 0, 50), Exchange("B", 5, 60)), both, batched))
@@ -187,6 +191,8 @@ def _random_trace(rng: random.Random) -> Trace:
     names = "ABCD"[: rng.randint(1, 4)]
     exchanges = tuple(Exchange(name, *span()) for name in names if rng.random() < 0.8)
     computing = tuple(Computing(rng.choice("pq"), *span()) for _ in range(rng.randint(1, 3)))
+    if rng.random() < 0.3:
+        computing = (*computing, Computing("p", 0, 100))
     forwards = tuple(
         Forward(begin, tuple(rng.choice(names) for _ in range(rng.randint(1, 2))))
         for _, begin, _ in computing
