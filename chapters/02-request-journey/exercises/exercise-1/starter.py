@@ -2,7 +2,7 @@
 
 This worker numbers the requests of each batch anew. MADE, SENT and RECEIVED are to say where
 (file, method) a uid is made, where its `TokenizeMsg` is sent, and where its `UserReply` is
-received. What is asked is told in the text beside this file.
+received. What to do is in exercise-2.1.md beside this file.
 """
 
 from __future__ import annotations

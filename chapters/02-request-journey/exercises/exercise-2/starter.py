@@ -1,7 +1,7 @@
 """Chapter 2, exercise 2: one method decides who is computed, another one calls the engine.
 
 This scheduler lets the running ones go first, and `_forward`, which is to hand one step to the
-engine, looks for more to compute by itself. What is asked is told in the text beside
+engine, looks for more to compute by itself. What to do is in exercise-2.2.md beside
 this file.
 """
 

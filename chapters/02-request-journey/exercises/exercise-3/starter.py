@@ -1,7 +1,7 @@
 """Chapter 2, exercise 3: an abort ends its request wherever it is, and all that it holds comes back.
 
 This scheduler takes an aborted request out of the running ones, and that is all that it
-does. What is asked is told in the text beside this file.
+does. What to do is in exercise-2.3.md beside this file.
 """
 
 from __future__ import annotations

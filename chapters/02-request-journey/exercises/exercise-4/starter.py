@@ -1,7 +1,7 @@
 """Chapter 2, exercise 4: an answer ends with its last token, for one reason, once.
 
-`_finish_reason` is asked for each token that has arrived, after it was appended to `req`. What
-is asked is told in the text beside this file.
+`_finish_reason` is asked for each token that has arrived, after it was appended to `req`. What to do is
+in exercise-2.4.md beside this file.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 `main(net, load_model)` is a program that has a model and clients elsewhere. `net` stands for `asyncio`,
 whose `start_server` it has. This one answers whatever comes first, with a model of its own, and is gone.
-What is asked is told in the text beside this file; `python exercise-5c.1.py` runs it for real.
+What to do is in exercise-5c.1.md beside this file; `python exercise-5c.1.py` runs it for real.
 """
 
 from __future__ import annotations

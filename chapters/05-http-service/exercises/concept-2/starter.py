@@ -2,7 +2,7 @@
 
 `parse` takes the bytes of one request as a socket gave them, in one read or in several, and
 returns a dictionary with `method`, `path`, `headers` (name to value), `messages` and `stream`.
-`build` is its inverse, and returns bytes. What is asked is told in the text beside
+`build` is its inverse, and returns bytes. What to do is in exercise-5c.2.md beside
 this file.
 """
 

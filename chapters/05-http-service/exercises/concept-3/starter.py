@@ -1,8 +1,8 @@
 """Concepts, exercise 3: the stages of a request, each in its process.
 
 `api` is called for each request, in the process that serves HTTP, and gives the pieces of its answer; each
-of the others is what a process of its own runs. In this service `api` does everything itself. What is asked
-is told in the text beside this file.
+of the others is what a process of its own runs. In this service `api` does everything itself. What to do
+is in exercise-5c.3.md beside this file.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 `Front` stands between clients and one backend. For each client `ask` is called, and gives the
 pieces of its answer. `send(mark, text, max_tokens)` hands a request to the backend, which calls
 `on_reply(mark, piece, finished)` with the mark that it was given. This one gives every piece to
-the client that has waited longest. What is asked is told in the text beside this file.
+the client that has waited longest. What to do is in exercise-5c.4.md beside this file.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 A trace has `exchanges` (request, accepted, finished), `computing` (process, begin, end) and
 `forwards` (at, requests); times are milliseconds. `classify` returns three booleans: HTTP
 concurrency, parallel computing, batching of several requests. This one thinks that they are
-one thing. What is asked is told in the text beside this file.
+one thing. What to do is in exercise-5c.5.md beside this file.
 """
 
 from __future__ import annotations

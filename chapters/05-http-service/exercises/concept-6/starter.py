@@ -1,7 +1,7 @@
 """Concepts, exercise 6: what streaming improves.
 
 This front end gives a client that wants a stream a whole answer, cut into pieces; and the measures that
-were to show the difference are made up. What is asked is told in the text beside this file.
+were to show the difference are made up. What to do is in exercise-5c.6.md beside this file.
 """
 
 from __future__ import annotations

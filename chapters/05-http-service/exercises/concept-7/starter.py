@@ -2,8 +2,8 @@
 
 A client that leaves is noticed: `end_user` is called when the call that served a request is over,
 whatever ended it. Here the front end then only forgets requests that were answered; the tokenizer
-worker keeps aborts to itself; and the scheduler has no use for them. What is asked is told in
-the text beside this file.
+worker keeps aborts to itself; and the scheduler has no use for them. What to do is in exercise-5c.7.md
+beside this file.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Exercise 1: while one client waits, the others are served.
 
-This handler of POST /generate is `async`, and still nobody else is served while it runs. What is asked is
-told in the text beside this file.
+This handler of POST /generate is `async`, and still nobody else is served while it runs. What to do is
+in exercise-1.md beside this file.
 """
 
 from __future__ import annotations

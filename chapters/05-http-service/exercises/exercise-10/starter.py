@@ -3,7 +3,7 @@
 The scheduler calls `_add_request` for each request that comes. `self.max_len` tokens is what
 prompt and answer may have together, so a prompt of that many leaves no room for an answer.
 This class drops such a request. What is put into `self.reply` is sent at the end of the
-round. What is asked is told in the text beside this file.
+round. What to do is in exercise-10.md beside this file.
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 
 `listen`, which you inherit, calls `file_reply` for every reply that comes to a request that
 is expected, and `wait_for_ack` takes what is there, as fast as its client reads. This class
-lets any number wait. `self.backlog_limit` is how many may. What is asked is told in
-the text beside this file.
+lets any number wait. `self.backlog_limit` is how many may. What to do is in exercise-11.md beside
+this file.
 """
 
 from __future__ import annotations

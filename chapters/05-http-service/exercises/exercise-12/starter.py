@@ -1,7 +1,7 @@
 """Chapter 5, exercise 12: what a request holds is given back once, whatever ends it.
 
 An abort comes while the last token of its request is computed. Here the abort gives the
-slot back, and so does the last token. What is asked is told in the text beside this file.
+slot back, and so does the last token. What to do is in exercise-12.md beside this file.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 The prompt of a request has been computed, and its whole pages go into the prefix cache. If
 the cache has some of them already, of another request with the same beginning, this scheduler
-frees the second ones. What is asked is told in the text beside this file.
+frees the second ones. What to do is in exercise-13.md beside this file.
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 
 `feed` gets the new text of each token and returns what of it the client may see. When a
 stop string has come, it sets `found`; what it keeps back is in `held`, which is shown if
-the answer ends otherwise. This one looks for a stop string in each piece by itself. What is
-asked is told in the text beside this file.
+the answer ends otherwise. This one looks for a stop string in each piece by itself. What to do is in
+exercise-14.md beside this file.
 """
 
 from __future__ import annotations

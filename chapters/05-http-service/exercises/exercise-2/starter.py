@@ -1,7 +1,7 @@
 """Exercise 2: messages, max_tokens and stream each go their own way.
 
 This handler of POST /v1/chat/completions hands a request on to the front end and answers its client. It
-has three faults. What is asked is told in the text beside this file.
+has three faults. What to do is in exercise-2.md beside this file.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Exercise 3: five replies that come in one batch are five replies for their client.
 
 `listen`, which you inherit, calls `file_reply` for every reply that comes. This class keeps
-one reply a request, the newest. What is asked is told in the text beside this file.
+one reply a request, the newest. What to do is in exercise-3.md beside this file.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Exercise 4: however replies come, each comes out of `wait_for_ack` once and in order.
 
 `listen` appends each reply to `ack_map[uid]` and sets `event_map[uid]`. This consumer
-takes one reply each time it wakes up. What is asked is told in the text beside this file.
+takes one reply each time it wakes up. What to do is in exercise-4.md beside this file.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 `listen`, which you inherit, asks `expects` of every reply that comes, and gives it to `file_reply`. Whoever
 delivers an answer calls `end_user` when it is over, however it ended. This class files every reply under the
-uid that was made last, and cleans up nothing. What is asked is told in the text beside this file.
+uid that was made last, and cleans up nothing. What to do is in exercise-5.md beside this file.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Exercise 6: role, text, reason and end mark, each in the event where it belongs.
 
 The chunk's form is the reference's: `cmpl-{uid}`, `text_completion.chunk`, one chunk a reply. This
-encoder has four faults. What is asked is told in the text beside this file.
+encoder has four faults. What to do is in exercise-6.md beside this file.
 """
 
 from __future__ import annotations

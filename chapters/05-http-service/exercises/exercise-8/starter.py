@@ -6,8 +6,8 @@ abort if one is due, and keeps nothing. Here nobody notices that the client has 
 Starlette's `request` tells it in two ways: `await request.receive()` returns a dictionary
 whose "type" is "http.disconnect" when the client leaves, and `await
 request.is_disconnected()` says at once whether it has left. Raise ClientDisconnected, of
-minisgl_tutor.server.openai.sse, when you have noticed. What is asked is told in the text
-beside this file.
+minisgl_tutor.server.openai.sse, when you have noticed. What to do is in exercise-8.md beside
+this file.
 """
 
 from __future__ import annotations

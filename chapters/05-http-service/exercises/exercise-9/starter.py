@@ -2,7 +2,7 @@
 
 The scheduler calls `_send_aborted` for an aborted request when nothing of it is under way
 any more; what is put into `self.reply` goes to the detokenizer at the end of the round.
-This one tells nobody. What is asked is told in the text beside this file.
+This one tells nobody. What to do is in exercise-9.md beside this file.
 """
 
 from __future__ import annotations
