@@ -34,7 +34,7 @@ IN_SHORT = {
 WHO_HAS_IT = {
     "chapter": Sentence("In the reference, as the chapters tell"),
     "reference": Sentence("In the reference, as runs of it showed"),
-    "this project": Sentence("In nobody's code: mistakes that lie near"),
+    "this project": Sentence("In nobody's code: mistakes that are easy to make"),
 }
 COLUMNS = (Sentence("gap"), Sentence("what is wrong"), Sentence("found by"))
 LEGEND = Sentence(

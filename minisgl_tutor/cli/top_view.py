@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
@@ -38,7 +38,7 @@ def lines(report: Report, say: Tongue) -> Iterator[str]:
     yield say(title(report))
     for component in report.components:
         yield f"  {component.component}: {say(_told(component))}"
-    table = [_head(say), *(row for request in report.requests for row in rows(request, say))]
+    table = [_head(say), *(row for each in report.requests for row in rows(each, report.components, say))]
     if len(table) == 1:
         return
     widths = [max(cell_len(row[i]) for row in table) for i in range(len(COLUMNS))]
@@ -61,7 +61,7 @@ def drawn(report: Report, url: str, height: int, say: Tongue) -> RenderableType:
     requests = Table(*_head(say), box=None, pad_edge=False)
     room, shown = height - NOT_ROWS - len(report.components), 0
     for request in report.requests:
-        its_rows = rows(request, say)
+        its_rows = rows(request, report.components, say)
         room -= len(its_rows)
         if room < 0:
             break
@@ -89,11 +89,14 @@ def title(report: Report) -> Sentence:
     )
 
 
-def rows(request: RequestHeld, say: Tongue) -> list[Row]:
+def rows(request: RequestHeld, components: Sequence[ComponentHeld], say: Tongue) -> list[Row]:
     """A row for each component; what is about the request stands in the first."""
     state = Sentence(request.state)
     if request.ended_s is not None:
         state = Sentence("ended {time} ago", time=span(request.ended_s))
+        holders = {holding.component for holding in request.held}
+        if all(each.seen_s > request.ended_s for each in components if each.component in holders):
+            state = Sentence("{state}, not looked since", state=state)
     if request.residue:
         state = Sentence("{residue} {state}", residue=RESIDUE, state=state)
     age = "?" if request.age_s is None else say(span(request.age_s))

@@ -103,7 +103,8 @@ def trace(
         elif html or perfetto:
             write_files(plays, playing, html, perfetto, from_step, say)
         else:
-            print_plays(plays, playing, json, pager, from_step, chapter, say)
+            asked = (gap or ()) if file is None else ()
+            print_plays(plays, playing, json, pager, from_step, chapter, asked, say)
     except (SceneNotFound, RecordingError, UnknownGap, VirtualTimeError) as error:
         fail(sentence_of(error))
 

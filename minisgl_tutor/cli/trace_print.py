@@ -116,9 +116,10 @@ def print_plays(
     pager: bool,
     from_step: int,
     chapter: int | None,
+    gaps: Sequence[str],
     say: Tongue,
 ) -> None:
-    """Prints plays from a step on, and behind a chapter's scenes what to do next.
+    """Prints plays from a step on, and behind scenes of a chapter, or of gaps, what to do next.
 
     That comes behind the pager, as a reader may quit it before its end.
     """
@@ -133,15 +134,22 @@ def print_plays(
                         printer.step(step)
 
                 printer.closing(player.stream(each.recording, each.gaps, give))
-    if not json and chapter is not None:
-        names = ", ".join(each.name for each in scenes_of(chapter))
-        steps = {
-            f"trace --chapter {chapter} --fixed": Sentence("without a gap"),
-            f"trace --chapter {chapter} --scene NAME": Sentence("one of {names}", names=names),
-            f"trace --chapter {chapter} --step": Sentence("step by step, forward and back"),
-            f"read {chapter}": Sentence("the chapter"),
-        }
+    if not json and (steps := _next(chapter, gaps)):
         tell_next(steps, say)
+
+
+def _next(chapter: int | None, gaps: Sequence[str]) -> dict[str, Sentence]:
+    """Behind a chapter's scenes, or those of ``gaps``; nothing behind a recording of the reader's."""
+    by_steps = Sentence("step by step, forward and back")
+    if chapter is None:
+        about = {f"gaps {name}": Sentence("explains it, and says how to play it without") for name in gaps}
+        options = " ".join(f"--gap {name}" for name in gaps)
+        return {f"trace {options} --step": by_steps, **about} if gaps else {}
+    steps = {f"trace --chapter {chapter} --fixed": Sentence("without a gap")}
+    names = [each.name for each in scenes_of(chapter)]
+    if len(names) > 1:
+        steps[f"trace --chapter {chapter} --scene NAME"] = Sentence("one of {names}", names=", ".join(names))
+    return steps | {f"trace --chapter {chapter} --step": by_steps, f"read {chapter}": Sentence("the chapter")}
 
 
 @contextmanager

@@ -116,6 +116,16 @@ def test_a_screen_shows_as_many_requests_as_it_has_room_for() -> None:
     assert "RESIDUE ended" in small and "running" not in small and "and 1 more" in small
 
 
+def test_a_look_from_before_the_end_of_a_request_is_told_as_such() -> None:
+    def status(seen_s: float) -> str:
+        ended = RequestHeld(3, "ended", 5.0, 0.7, False, [Holding("api", "ack_map", 1, 1.0)])
+        looks = [ComponentHeld("api", 1, seen_s, 0.0), ComponentHeld("tok", 0, 0.1, 0.0)]
+        return list(lines(Report("tiny", 1, 0, looks, [ended]), ENGLISH))[-1]
+
+    assert "ended 0.7 s ago, not looked since " in status(0.8)
+    assert "ended 0.7 s ago " in status(0.6)
+
+
 def test_a_report_that_leaves_some_out_says_so() -> None:
     assert list(lines(Report("tiny", 5, 1, [], [LEAK]), ENGLISH))[-1] == "and 4 more"
 

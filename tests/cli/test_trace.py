@@ -76,3 +76,24 @@ def test_a_mistake_is_told_in_chinese(capsys: pytest.CaptureFixture[str], argume
         main(["--lang", "zh", "trace", *arguments])
     said = capsys.readouterr().err
     assert said.startswith("错误：") and english_left(said) == []
+
+
+@pytest.mark.parametrize(
+    ("arguments", "next_ones"),
+    [
+        (["--chapter", "2"], ["--chapter 2 --fixed", "--chapter 2 --step"]),
+        (["--chapter", "5"], ["--chapter 5 --fixed", "--chapter 5 --scene NAME", "--chapter 5 --step"]),
+        (["--gap", "silent-drop"], ["--gap silent-drop --step"]),
+        (["chapters/gaps/scenes/double-free.jsonl"], []),
+    ],
+)
+def test_what_comes_next(
+    capsys: pytest.CaptureFixture[str], arguments: list[str], next_ones: list[str]
+) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(["trace", *arguments, "--from-step", "999"])
+    assert ended.value.code == 0
+    _, _, behind = capsys.readouterr().out.partition("Next:\n")
+    assert [
+        line.split(" trace ")[1].split("   ")[0] for line in behind.splitlines() if " trace " in line
+    ] == (next_ones)
