@@ -86,8 +86,8 @@ GENERAL: Mapping[str, Sentence] = {
     "own process": Sentence("the detokenizer is a process of its own (tokenizers: {count})"),
     "expected wrong-answer": Sentence("the client of {request} gets: {due}"),
     "seen wrong-answer": Sentence("it got: {got}"),
-    # -- what a front end keeps
-    "expected grows": Sentence("what the front end keeps does not grow with each request that has ended"),
+    # -- what is kept
+    "expected grows": Sentence("what is kept does not grow with each request that has ended"),
     "seen grows": Sentence("it grew with each of {count} requests, one after another: {where}"),
     # -- between two of several
     "sentence end": Sentence(". "),

@@ -23,7 +23,7 @@ from .feed import Feed
 from .interventions import Interventions, carry_out
 from .plan import UNKNOWN, Plan
 from .recorded_server import max_len, server_args
-from .stage import Stage
+from .stage import Component, Stage
 from .steps import Held, Step, code_location
 from .tracer import FRONT, client_fields
 from .wire import WireAuditor
@@ -169,6 +169,11 @@ class Player:
         self.result.beyond = dict(engine.beyond)
         self.result.held = self._endings.left()
         return self.result
+
+    @property
+    def components(self) -> list[Component]:
+        """Those that play, from the first step on."""
+        return self._stage.components
 
     # -- clients
 

@@ -187,6 +187,10 @@ class Stage:
 
     # -- what everybody holds
 
+    @property
+    def components(self) -> list[Component]:
+        return list(self._components.values())
+
     def held(self) -> Held:
         """Not to be changed: what is as it was the last time is the same object."""
         for name in self._have_run:

@@ -54,6 +54,7 @@ class AbortDrill(BooksDrill):
             one, two = Ask(0, 6, 9), Ask(1, 6, 7)
             yield Plan("client-leaves", ((one,), (), (), (Abort(0),)), overlap, on_stage=True)
             yield Plan("client-leaves", ((one, two), (), (), (Abort(0),)), overlap, on_stage=True)
+            yield Plan("many", tuple(cycles), overlap)
             yield Plan("many", (*cycles, (Ask(6, 5, 3), Ask(7, 6, 3))), overlap, num_slots=3, num_pages=12)
 
     def random_plan(self, rng: random.Random) -> Plan:

@@ -11,6 +11,7 @@ import random
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 from functools import cache
+from types import ModuleType
 
 import msgspec
 
@@ -32,6 +33,7 @@ from ...scheduler.integrity import check_integrity
 from ...scheduler.problems import IntegrityError
 from ...scheduler.scheduler import Scheduler
 from ...server.config import SchedulerConfig
+from .lifecycle.kept import sizes_of
 from .stage import StageSeen
 
 VOCABULARY = 50_000
@@ -160,7 +162,8 @@ class RoundSeen(msgspec.Struct, frozen=True):
 class Seen(msgspec.Struct):
     """A play. ``quiet``: it came to an end; then ``room`` pages could be had, ``kept`` are the uids that
     were still known, and ``books`` says what else did not add up. ``engine``: why it could not compute
-    a step. ``stage``: of the whole server instead.
+    a step. ``sizes``: how much scheduler and reader's module had, by where, as requests came and at the
+    end. ``stage``: of the whole server instead.
     """
 
     steps: list[StepSeen] = []
@@ -171,6 +174,7 @@ class Seen(msgspec.Struct):
     kept: list[int] = []
     books: Said | None = None
     engine: Said | None = None
+    sizes: list[dict[str, int]] = []
     stage: StageSeen | None = None
 
     def replies_of(self, uid: int) -> list[tuple[int, Reply]]:
@@ -216,8 +220,8 @@ class NotedEngine:
         self._engine.close()
 
 
-def play(cls: type[Scheduler], job: Job, log: Log) -> Seen:
-    """Plays all rounds of the plan with ``cls``, and as many more as it needs."""
+def play(cls: type[Scheduler], job: Job, log: Log, module: ModuleType | None = None) -> Seen:
+    """Plays all rounds of the plan with ``cls``, of the reader's ``module``, and as many more as it needs."""
     plan, seen = job.plan, log.seen
     inbox, outbox = MemoryChannel("tokenizer>scheduler"), MemoryChannel("scheduler>detokenizer")
     config = SchedulerConfig(
@@ -233,6 +237,8 @@ def play(cls: type[Scheduler], job: Job, log: Log) -> Seen:
     while len(seen.rounds) < MOST_ROUNDS:
         if len(seen.rounds) < len(plan.rounds):
             msgs = [_message(each) for each in plan.rounds[len(seen.rounds)]]
+            if any(isinstance(msg, UserMsg) for msg in msgs):
+                seen.sizes.append(sizes_of([scheduler], module))
             if msgs:
                 push.put(msgs[0] if len(msgs) == 1 else BatchBackendMsg(msgs))
         elif not scheduler.busy:
@@ -244,6 +250,7 @@ def play(cls: type[Scheduler], job: Job, log: Log) -> Seen:
             seen.engine = Said.of(sentence_of(error))
             return seen
         seen.rounds.append(_behind(scheduler, replies))
+    seen.sizes.append(sizes_of([scheduler], module))
     _at_the_end(scheduler, seen)
     return seen
 

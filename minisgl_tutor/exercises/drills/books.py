@@ -21,7 +21,8 @@ from ..drill import NEVER_ENDS, Drill, Found, Reader, Say
 from ..reader_file import the_class
 from .back import Abort, Ask, Job, Log, Plan, Seen, interleaved_slots, name_of, play
 from .back_recording import Recorder, round_us
-from .stage import FAILS, LEFT_BEHIND, MADE_FOR_NOBODY, UNANSWERED, StageJob, left_behind, on_stage
+from .lifecycle.kept import grown
+from .stage import FAILS, GROWS, LEFT_BEHIND, MADE_FOR_NOBODY, UNANSWERED, StageJob, left_behind, on_stage
 
 RUNS_ON, SLOT_TWICE, SHARED_SLOT, PAGE_TWICE = "runs-on", "slot-twice", "shared-slot", "page-twice"
 FREED_LIVE, WRONG_TOKENS, NO_END, TWO_ENDS = "freed-live", "wrong-tokens", "no-end", "two-ends"
@@ -61,6 +62,7 @@ class BooksDrill(Drill[Plan, Job | StageJob, Seen]):
         UNANSWERED,
         MADE_FOR_NOBODY,
         LEFT_BEHIND,
+        GROWS,
     )
 
     def prepare(self) -> None:
@@ -89,8 +91,8 @@ class BooksDrill(Drill[Plan, Job | StageJob, Seen]):
 
     def play(self, reader: Reader, job: Job | StageJob) -> Seen:
         if isinstance(job, Job):
-            return play(reader.found, job, Log())
-        return Seen(stage=on_stage(job.recording, self._tokenizer, reader.classes, reader.path))
+            return play(reader.found, job, Log(), reader.module)
+        return Seen(stage=on_stage(job.recording, self._tokenizer, reader))
 
     def judge(self, case: Plan, seen: Seen) -> Iterator[Found]:
         if seen.stage is not None:
@@ -172,6 +174,8 @@ def _faults(plan: Plan, seen: Seen, own: Seen) -> Iterator[Fault]:
         yield KEPT, seen.kept[0], last, {"request": name_of(seen.kept[0])}
     if seen.books:
         yield BOOKS, -1, last, {"text": seen.books.sentence()}
+    if where := grown(seen.sizes):
+        yield GROWS, plan.asks[-1].uid, last, {"count": len(plan.asks), "where": where}
 
 
 def _of_one(plan: Plan, ask: Ask, seen: Seen, own: Seen) -> Iterator[Fault]:

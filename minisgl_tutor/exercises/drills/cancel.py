@@ -15,7 +15,17 @@ from ..drill import Found
 from ..reader_file import check_own, the_class
 from .scene import STEP_US, Client, Scene
 from .scene_drill import WRONG_ANSWER, Case, SceneDrill, other_answer
-from .stage import FAILS, LAST_US, LEFT_BEHIND, MADE_FOR_NOBODY, UNANSWERED, StageSeen, left_behind, name_of
+from .stage import (
+    FAILS,
+    GROWS,
+    LAST_US,
+    LEFT_BEHIND,
+    MADE_FOR_NOBODY,
+    UNANSWERED,
+    StageSeen,
+    left_behind,
+    name_of,
+)
 
 NO_ABORT, NOT_PASSED_ON, ABORT_EXTRA = "no-abort", "not-passed-on", "abort-extra"
 
@@ -44,6 +54,7 @@ class CancelDrill(SceneDrill):
         ABORT_EXTRA,
         MADE_FOR_NOBODY,
         LEFT_BEHIND,
+        GROWS,
     )
 
     def find(self, module: ModuleType, file: str) -> list[type]:
@@ -73,6 +84,7 @@ class CancelDrill(SceneDrill):
         yield Case("neighbours", Scene((Client(answer, leaves_ms=150), Client(answer, start=4)), 2))
         many = [Client(answer, leaves_ms=250, start=3 * each) for each in range(10)]
         yield Case("slots", Scene((*many, Client(answer, start=31))))
+        yield Case("slots", Scene(tuple(many)))
 
     def random_scene(self, rng: random.Random) -> Scene:
         clients = []

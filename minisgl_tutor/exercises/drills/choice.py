@@ -68,7 +68,7 @@ class ChoiceDrill(BooksDrill):
     def play(self, reader: Reader, job: Job | StageJob) -> Seen:
         if isinstance(job, Job):
             log = Log()
-            return play(watched(reader.found, log), job, log)
+            return play(watched(reader.found, log), job, log, reader.module)
         return super().play(reader, job)
 
     def judge(self, case: Plan, seen: Seen) -> Iterator[Found]:

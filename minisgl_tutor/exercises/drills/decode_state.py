@@ -6,13 +6,17 @@ import random
 from collections.abc import Iterator
 from types import ModuleType
 
+from msgspec.structs import replace
+
 from ...scheduler.scheduler import Scheduler
 from ..drill import Found
 from ..reader_file import the_class
+from .lifecycle.kept import MANY
 from .scene import Client, Scene
 from .scene_drill import WRONG_ANSWER, Case, SceneDrill, other_answer
 from .stage import (
     FAILS,
+    GROWS,
     LEFT_BEHIND,
     MADE_FOR_NOBODY,
     UNANSWERED,
@@ -43,7 +47,7 @@ class DecodeStateDrill(SceneDrill):
         "many",
         "at-random",
     )
-    faults = (FAILS, UNANSWERED, WRONG_ANSWER, MADE_FOR_NOBODY, LEFT_BEHIND, REASON, TWICE)
+    faults = (FAILS, UNANSWERED, WRONG_ANSWER, MADE_FOR_NOBODY, LEFT_BEHIND, REASON, TWICE, GROWS)
 
     def find(self, module: ModuleType, file: str) -> type[Scheduler]:
         return the_class(module, Scheduler, file, ("_send_aborted",))
@@ -73,6 +77,9 @@ class DecodeStateDrill(SceneDrill):
             )
             many = [Client(answer, leaves_ms=150 + 50 * (uid % 3), start=3 * uid) for uid in range(7)]
             yield Case("many", Scene((*many, Client(answer, start=21)), 1, overlap))
+            yield Case(
+                "many", Scene(tuple(replace(leaves, start=6 * uid) for uid in range(MANY)), 1, overlap)
+            )
 
     def random_scene(self, rng: random.Random) -> Scene:
         clients = []

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from .back import Abort, Ask, Plan, random_plan
 from .books import BooksDrill
+from .lifecycle.kept import MANY
 
 
 class LastInFlightDrill(BooksDrill):
@@ -29,6 +30,8 @@ class LastInFlightDrill(BooksDrill):
         # In round n token n arrives, whose step was in flight when the abort came.
         yield Plan("abort-amid", ((Ask(0, 6, 8),), (), (), (Abort(0),)))
         yield Plan("abort-amid", ((Ask(0, 6, 8), Ask(1, 5, 8)), (), (), (Abort(0),)))
+        one_by_one = [each for uid in range(MANY) for each in ((Ask(uid, 6, 8),), (), (), (Abort(uid),), ())]
+        yield Plan("abort-amid", tuple(one_by_one))
         yield Plan("abort-eos", ((Ask(0, 6, 8, ends_at=3),), (), (), (Abort(0),)))
         yield Plan("abort-eos", ((Ask(0, 6, 8, ends_at=2), Ask(1, 5, 8)), (), (Abort(0),)))
         yield Plan("abort-length", ((Ask(0, 6, 3),), (), (), (Abort(0),)))

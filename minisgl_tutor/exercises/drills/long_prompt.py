@@ -14,7 +14,17 @@ from ..drill import Found
 from ..reader_file import the_class
 from .scene import MALFORMED, Client, Scene, told
 from .scene_drill import WRONG_ANSWER, Case, SceneDrill, other_answer
-from .stage import FAILS, LAST_US, LEFT_BEHIND, MADE_FOR_NOBODY, UNANSWERED, StageSeen, left_behind, name_of
+from .stage import (
+    FAILS,
+    GROWS,
+    LAST_US,
+    LEFT_BEHIND,
+    MADE_FOR_NOBODY,
+    UNANSWERED,
+    StageSeen,
+    left_behind,
+    name_of,
+)
 
 LIMIT = 64
 """Tokens that prompt and answer may have together."""
@@ -63,6 +73,7 @@ class LongPromptDrill(SceneDrill):
         MADE_FOR_NOBODY,
         LEFT_BEHIND,
         BOOKS,
+        GROWS,
     )
 
     def find(self, module: ModuleType, file: str) -> type[Scheduler]:
@@ -90,6 +101,7 @@ class LongPromptDrill(SceneDrill):
             yield Case("neighbours", scene([client(20, 9), replace(client(99, 4), start=4)], overlap, 2))
             many = [replace(client(LIMIT + uid, 4, uid % 2 == 0), start=uid // 3) for uid in range(7)]
             yield Case("many", scene([*many, replace(client(20, 3), start=4)], overlap))
+            yield Case("many", scene([replace(each, start=3 * at) for at, each in enumerate(many)], overlap))
             yield Case("client-leaves", scene([replace(client(99, 4, False), leaves_ms=0)], overlap))
 
     def random_scene(self, rng: random.Random) -> Scene:

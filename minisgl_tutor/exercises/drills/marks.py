@@ -15,7 +15,7 @@ import msgspec
 from ..drill import NEVER_ENDS, Drill, Found, Reader, Say, in_virtual_time
 from ..reader_file import check_plain, the_class_named
 from .front import PATIENCE_S
-from .lifecycle.kept import Keeping, growing
+from .lifecycle.kept import MANY, Keeping, growing
 
 FOREIGN, LOST, ORDER, HELD_UP, CHANGED, SAME_MARK, GROWS = (
     "foreign",
@@ -26,9 +26,6 @@ FOREIGN, LOST, ORDER, HELD_UP, CHANGED, SAME_MARK, GROWS = (
     "same-mark",
     "grows",
 )
-
-MANY = 6
-"""Clients by which growth is told from what is made now and then."""
 
 HELD_UP_US = 5_000
 """A reply must have reached its client, and a request the backend, by then."""

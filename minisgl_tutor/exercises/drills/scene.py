@@ -26,6 +26,7 @@ from ...resources import model_dir
 from ...tokenizer.load import load_eos_token_ids, load_tokenizer
 from ...tokenizer.tokenize import TokenizeManager
 from ...tokenizer.tokenizer import Tokenizer
+from ..drill import Reader
 from .stage import StageSeen, on_stage
 
 STEP_US = 100_000
@@ -145,7 +146,7 @@ class SceneMaker:
     def own(self, scene: Scene) -> StageSeen:
         """What the server's own classes do."""
         if scene not in self._played:
-            self._played[scene] = on_stage(self.recording(scene), self.tokenizer, ())
+            self._played[scene] = on_stage(self.recording(scene), self.tokenizer, Reader(None))
         return self._played[scene]
 
     @cached_property

@@ -52,7 +52,7 @@ class SceneDrill(Drill[Case, StageJob, StageSeen]):
         return StageJob(self.maker.recording(case.scene))
 
     def play(self, reader: Reader, job: StageJob) -> StageSeen:
-        return on_stage(job.recording, self.maker.tokenizer, reader.classes, reader.path)
+        return on_stage(job.recording, self.maker.tokenizer, reader)
 
     def check_of(self, case: Case, fault: str) -> str:
         return case.check

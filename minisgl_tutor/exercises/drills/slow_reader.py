@@ -11,9 +11,20 @@ from msgspec.structs import replace
 from ...server.frontend import FrontendManager
 from ..drill import Found
 from ..reader_file import the_class
+from .lifecycle.kept import MANY
 from .scene import STEP_US, Client, Scene, told
 from .scene_drill import WRONG_ANSWER, Case, SceneDrill, other_answer
-from .stage import FAILS, LAST_US, LEFT_BEHIND, MADE_FOR_NOBODY, UNANSWERED, StageSeen, left_behind, name_of
+from .stage import (
+    FAILS,
+    GROWS,
+    LAST_US,
+    LEFT_BEHIND,
+    MADE_FOR_NOBODY,
+    UNANSWERED,
+    StageSeen,
+    left_behind,
+    name_of,
+)
 
 RUNS_ON, TOO_LATE, TOO_EARLY, CUT, ABORTS = "runs-on", "too-late", "too-early", "cut", "aborts"
 HOLE, LOOKS_WHOLE, NOT_TOLD, HELD_UP = "hole", "looks-whole", "not-told", "held-up"
@@ -57,6 +68,7 @@ class SlowReaderDrill(SceneDrill):
         HELD_UP,
         MADE_FOR_NOBODY,
         LEFT_BEHIND,
+        GROWS,
     )
 
     def find(self, module: ModuleType, file: str) -> type[FrontendManager]:
@@ -78,6 +90,7 @@ class SlowReaderDrill(SceneDrill):
         for leaves_ms in (250, 2_000):
             yield Case("leaves", _scene(replace(stops, leaves_ms=leaves_ms)))
         yield Case("two-slow", _scene(slow, replace(stops, start=3)))
+        yield Case("two-slow", _scene(*(replace(slow, start=20 * uid) for uid in range(MANY))))
         yield Case("neighbours", _scene(stops, Client(answer(25), start=1)))
         whole = Client(answer(20), stream=False, start=6)
         yield Case(

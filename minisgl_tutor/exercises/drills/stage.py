@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from pathlib import Path
+from collections.abc import Iterator
 
 import msgspec
 
@@ -12,11 +11,13 @@ from ...recording import Recording
 from ...tokenizer.tokenizer import Tokenizer
 from ...trace.play import Player
 from ...trace.steps import Step
-from ..drill import Found, ReaderRaised, in_virtual_time
+from ..drill import Found, Reader, ReaderRaised, in_virtual_time
 from ..unhandled import line_of
+from .lifecycle.kept import grown, sizes_of
 from .route import failure
 
 FAILS, UNANSWERED, MADE_FOR_NOBODY, LEFT_BEHIND = "fails", "unanswered", "made-for-nobody", "left-behind"
+GROWS = "grows"
 
 LAST_US = 1 << 50
 """Behind all that happens."""
@@ -62,7 +63,8 @@ class MessageSeen(msgspec.Struct, frozen=True):
 class StageSeen(msgspec.Struct):
     """A play. ``forwards``: time and clients of each call of the engine; ``held``: component and client of
     what was left at the end. ``books`` says what did not add up in the scheduler's, ``failed`` what
-    ended it, and ``failed_line`` where in the reader's file.
+    ended it, and ``failed_line`` where in the reader's file. ``sizes``: how much the components and the
+    reader's module had, by where, as each client asked and at the end.
     """
 
     clients: list[ClientSeen] = []
@@ -72,23 +74,28 @@ class StageSeen(msgspec.Struct):
     failed: Said | None = None
     failed_line: int = 0
     books: Said | None = None
+    sizes: list[dict[str, int]] = []
 
 
-def on_stage(
-    recording: Recording, tokenizer: Tokenizer, classes: Sequence[type], file: Path | None = None
-) -> StageSeen:
-    """Plays the recording under the virtual clock. ``file`` is the reader's, if the classes are.
+def on_stage(recording: Recording, tokenizer: Tokenizer, reader: Reader) -> StageSeen:
+    """Plays the recording under the virtual clock, with the reader's classes if there are any.
 
     Raises:
         ReaderRaised: a call that serves a client went through the file, and failed.
         Exception: what the reader's code, or the clock because of it, raised.
     """
-    player = Player(recording, tokenizer, (), classes, "2.3", lambda step: None)
-    result = in_virtual_time(player.play)
-    client_of = {uid: client for client, uid in result.uids.items()}
     seen = StageSeen()
+
+    def on_step(step: Step) -> None:
+        if step.kind == "client" and step.title == "request":
+            seen.sizes.append(sizes_of(player.components, reader.module))
+
+    player = Player(recording, tokenizer, (), reader.classes, "2.3", on_step)
+    result = in_virtual_time(player.play)
+    seen.sizes.append(sizes_of(player.components, reader.module))
+    client_of = {uid: client for client, uid in result.uids.items()}
     for _, exchange in sorted(result.exchanges.items()):
-        if (raised := failure(exchange, file)) is not None and raised.line:
+        if (raised := failure(exchange, reader.path)) is not None and raised.line:
             raise ReaderRaised(raised)
         ends = [each for each in exchange.events if each.kind in ("completed", "truncated", "left")]
         end, end_us = (ends[-1].kind, ends[-1].at_us) if ends else ("waiting", 0)
@@ -136,6 +143,8 @@ def left_behind(seen: StageSeen) -> Iterator[Found]:
         parts = sorted({part for part, of in seen.held if of == index})
         if parts:
             yield Found(LEFT_BEHIND, {**name, "parts": parts}, index, LAST_US)
+    if where := grown(seen.sizes):
+        yield Found(GROWS, {"count": len(seen.clients), "where": where}, len(seen.clients) - 1, LAST_US)
 
 
 def _message(step: Step, content: dict[str, object], client_of: dict[int, int]) -> MessageSeen:

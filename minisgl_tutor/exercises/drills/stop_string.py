@@ -103,7 +103,7 @@ class StopStringDrill(Drill[Case, TokensJob | StageJob, Seen]):
 
     def play(self, reader: Reader, job: TokensJob | StageJob) -> Seen:
         if isinstance(job, StageJob):
-            return Seen(stage=on_stage(job.recording, self._maker.tokenizer, reader.classes, reader.path))
+            return Seen(stage=on_stage(job.recording, self._maker.tokenizer, reader))
         return _play(reader.found(self._maker.tokenizer), job)
 
     def judge(self, case: Case, seen: Seen) -> Iterator[Found]:

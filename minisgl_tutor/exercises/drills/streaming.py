@@ -123,7 +123,7 @@ class StreamingDrill(Drill[Case | Reads, StageJob | Reads, Seen]):
     def play(self, reader: Reader, job: StageJob | Reads) -> Seen:
         if isinstance(job, Reads):
             return Seen(report=in_virtual_time(lambda: measured(reader.found, job)))
-        return Seen(on_stage(job.recording, self._scenes.maker.tokenizer, reader.classes, reader.path))
+        return Seen(on_stage(job.recording, self._scenes.maker.tokenizer, reader))
 
     def judge(self, case: Case | Reads, seen: Seen) -> Iterator[Found]:
         if isinstance(case, Reads):

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from minisgl_tutor.exercises.drills.lifecycle.kept import Keeping, growing
+from minisgl_tutor.exercises.drills.lifecycle.kept import MANY, Keeping, growing, grown, sizes_of
 from minisgl_tutor.links import MemoryAsyncPull, MemoryAsyncPush, MemoryChannel
 from minisgl_tutor.server.frontend import FrontendManager
 
@@ -93,3 +93,21 @@ def test_what_grows_each_time_is_told_and_what_is_made_once_is_not() -> None:
     assert growing([{"once": 0}, {"once": 1, "log": 1}, {"once": 1, "log": 2}, {"once": 1, "log": 4}]) == [
         "log"
     ]
+
+
+def test_few_requests_do_not_tell_what_grows() -> None:
+    sizes = [{"log": count} for count in range(MANY + 1)]
+    assert grown(sizes) == ["log"]
+    assert grown(sizes[:-1]) == []
+
+
+def test_what_comes_back_in_the_end_has_not_grown() -> None:
+    sizes = [{"under way": count} for count in range(MANY + 1)]
+    assert grown([*sizes, {}]) == []
+
+
+def test_several_objects_are_counted_together() -> None:
+    one, two = frontend(), frontend()
+    before = sizes_of([one, two], None)
+    one.log, two.log, two.table = ["a"], ["b"], {"c": 1}
+    assert sizes_of([one, two], None) == before | {"log": 2, "table": 1}

@@ -10,12 +10,17 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter, deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from types import FunctionType, ModuleType
 
 DEPTH = 6
 """How deep containers in containers are followed."""
+
+MANY = 6
+"""Requests one after another that show whether each leaves something behind: so often nothing is made that
+is made once, or now and then.
+"""
 
 Kept = set[tuple[str, int]]
 """(where, uid)"""
@@ -82,6 +87,11 @@ class Keeping:
                 yield from self._within(f"{name}.{attribute}", each, seen, depth - 1)
 
 
+def sizes_of(objects: Iterable[object], module: ModuleType | None) -> dict[str, int]:
+    """How many elements they have, all together, by where they are."""
+    return sum((Counter(Keeping(each, module).sizes()) for each in objects), Counter())
+
+
 def growing(sizes: Sequence[Mapping[str, int]]) -> list[str]:
     """Where there was more each time. What is made once, for the first one, does not count."""
     return sorted(
@@ -89,6 +99,11 @@ def growing(sizes: Sequence[Mapping[str, int]]) -> list[str]:
         for where in sizes[-1]
         if all(later.get(where, 0) > one.get(where, 0) for one, later in pairwise(sizes[1:]))
     )
+
+
+def grown(sizes: Sequence[Mapping[str, int]]) -> list[str]:
+    """Where there was more when each of many requests began, and still more at the end."""
+    return growing(sizes) if len(sizes) > MANY else []
 
 
 def _attributes(value: object) -> Iterator[tuple[str, object]]:
