@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from ...server.frontend import FrontendManager
 from ..reader_file import the_class
 from .lifecycle.drill import LifecycleDrill
-from .lifecycle.schedule import Client, Ending, Extra, Schedule, client, random_schedule
+from .lifecycle.schedule import LONG_STEPS, Client, Ending, Extra, Schedule, client, random_schedule
 
 STAYS, LEAVES = Ending.STAYS, Ending.LEAVES_WAITING
 ENDINGS = (STAYS, LEAVES, LEAVES, Ending.LEAVES_AT_END, Ending.REFUSED)
@@ -43,7 +43,7 @@ class LeftWaitingDrill(LifecycleDrill):
             return "neighbours"
         if case.extra is Extra.LATE_REPLIES:
             return "late-replies"
-        if case.extra is not Extra.NOTHING:
+        if case.extra in (Extra.ABORT_FIRST, Extra.ABORT_AFTER):
             return "abort-meets-leaving"
         match case.clients[0]:
             case Client(ending=Ending.LEAVES_WAITING, after=after):
@@ -61,6 +61,9 @@ def _fixed() -> list[Schedule]:
 
     longer = Client(False, 5)
     schedules = [Schedule((Client(False, replies),)) for replies in (1, 3, 12)]
+    schedules += [Schedule((Client(False, 2, pauses=(0, LONG_STEPS)),))]
+    schedules += [Schedule((Client(False, 2),), extra=Extra.ANOTHER_MESSAGE)]
+    schedules += [Schedule((whole(LEAVES, 1),), extra=Extra.ANOTHER_MESSAGE)]
     for spec in ("2.3", "2.4"):
         schedules += [Schedule((whole(LEAVES, after),), spec) for after in (0, 1, 3)]
         schedules += [

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from contextvars import ContextVar
+from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
@@ -16,6 +17,9 @@ from ....trace.asgi import AsgiClient, ClientEvent, Exchange, Reader
 from ....trace.tracer import FRONT
 from .observation import DeskClient, DeskJob
 from .witness import Witness
+
+if TYPE_CHECKING:
+    from starlette.types import ASGIApp, Receive, Scope, Send
 
 QUIET_STEPS = 12
 """How long the desk goes on after the last reply, for clients that read slowly."""
@@ -84,7 +88,8 @@ class Desk:
 
         if client.bad_chunk == 0:
             self._created[index].append(object())
-        asgi = AsgiClient(self._app, spec_version=self._job.spec, high_water=client.buffer, observer=spoil)
+        app = _with_one_more_message(self._app) if client.message_first else self._app
+        asgi = AsgiClient(app, spec_version=self._job.spec, high_water=client.buffer, observer=spoil)
         exchange = asgi.request(
             "POST",
             "/v1/chat/completions",
@@ -115,6 +120,8 @@ class Desk:
         if isinstance(msg, TokenizeMsg):
             index = self._asking.get()
             self._witness.uids[index] = msg.uid
+            if self._job.clients[index].cancelled:
+                raise asyncio.CancelledError
             if self._job.clients[index].unsent:
                 raise ConnectionError(LINK_IS_DOWN)
             self._to_come[index] = list(self._job.clients[index].replies)
@@ -140,6 +147,22 @@ class Desk:
 
     def aborts(self) -> list[tuple[int, int]]:
         return self._aborts
+
+
+def _with_one_more_message(app: ASGIApp) -> ASGIApp:
+    """``app``, to which ``receive()`` gives an empty ``http.request`` behind its body of one message."""
+
+    async def called(scope: Scope, receive: Receive, send: Send) -> None:
+        received = 0
+
+        async def one_more() -> Any:
+            nonlocal received
+            received += 1
+            return {"type": "http.request", "body": b""} if received == 2 else await receive()
+
+        await app(scope, one_more, send)
+
+    return called
 
 
 class _Link:

@@ -17,7 +17,9 @@ class DeskClient(msgspec.Struct, frozen=True):
 
     ``replies``: what comes at each step, in one batch; ``late``: how many more steps
     of it still come after an abort. ``unsent``: the link raises when its request is
-    sent, ``abort_unsent``: when an abort is. ``bad_chunk``: the piece of its answer that cannot be encoded.
+    sent, or is cancelled if ``cancelled``; ``abort_unsent``: when an abort is. ``message_first``:
+    behind the body ``receive()`` gives an empty ``http.request`` once. ``bad_chunk``: the piece of its
+    answer that cannot be encoded.
     ``aborts_at_us``: when ``abort_user`` is called for it, before or after what
     else happens at that instant.
     """
@@ -27,7 +29,9 @@ class DeskClient(msgspec.Struct, frozen=True):
     replies: list[list[UserReply | ErrorReply]]
     late: int = 1
     unsent: bool = False
+    cancelled: bool = False
     abort_unsent: bool = False
+    message_first: bool = False
     bad_chunk: int | None = None
     chunk_us: int = 0
     buffer: int = 65536

@@ -20,6 +20,9 @@ STEP_MS = 100
 MANY = 6
 """Requests one after another that show whether each leaves something behind."""
 
+LONG_STEPS = 6_000
+"""Ten minutes: longer than any time limit that somebody may put on an answer."""
+
 ANSWER_AFTER_LEAVING = 4
 """Replies still to come when a client leaves: enough for any way of noticing it to be in time."""
 
@@ -58,6 +61,10 @@ class Extra(StrEnum):
     ABORT_AT_END = "abort_user is called while the last chunk is on its way"
     ABORT_UNSENT = "its abort is not sent"
     """The link to the tokenizer raises when the abort is sent."""
+    ANOTHER_MESSAGE = "receive gives another message first"
+    """Behind the body ``receive()`` gives an empty ``http.request``, and only then what happens."""
+    SEND_CANCELLED = "its sending is cancelled"
+    """Instead of a failure of the link, for a request that is not sent."""
 
 
 LEAVES = frozenset({Ending.LEAVES_WAITING, Ending.LEAVES_WRITING, Ending.LEAVES_STUCK, Ending.LEAVES_AT_END})

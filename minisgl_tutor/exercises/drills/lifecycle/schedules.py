@@ -7,7 +7,18 @@ from collections.abc import Iterator
 
 from msgspec.structs import replace
 
-from .schedule import ANY, ANY_RECORDED, MANY, Client, Ending, Extra, Schedule, client, random_schedule
+from .schedule import (
+    ANY,
+    ANY_RECORDED,
+    LONG_STEPS,
+    MANY,
+    Client,
+    Ending,
+    Extra,
+    Schedule,
+    client,
+    random_schedule,
+)
 
 RANDOM_ON_STAGE = 10
 RANDOM_ON_DESK = 6
@@ -30,6 +41,8 @@ def _ends() -> Iterator[Schedule]:
         yield Schedule((Client(stream, 3),))
         yield Schedule((Client(stream, 1),), extra=Extra.ANOTHER_REPLY)
         yield Schedule((Client(stream, 2),), extra=Extra.LATE_REPLIES)
+        yield Schedule((Client(stream, 2, pauses=(0, LONG_STEPS)),))
+        yield Schedule((Client(stream, 2),), extra=Extra.ANOTHER_MESSAGE)
 
 
 def _leaves() -> Iterator[Schedule]:
@@ -41,12 +54,14 @@ def _leaves() -> Iterator[Schedule]:
         yield Schedule((client(True, Ending.LEAVES_STUCK, 1),), spec)
     yield Schedule((client(True, Ending.LEAVES_STUCK, 3),))
     for stream in (True, False):
-        yield Schedule((client(stream, Ending.LEAVES_WAITING, 1),), extra=Extra.LATE_REPLIES)
+        for extra in (Extra.LATE_REPLIES, Extra.ANOTHER_MESSAGE):
+            yield Schedule((client(stream, Ending.LEAVES_WAITING, 1),), extra=extra)
 
 
 def _fails() -> Iterator[Schedule]:
     for stream in (True, False):
         yield Schedule((client(stream, Ending.UNSENT),))
+        yield Schedule((client(stream, Ending.UNSENT),), extra=Extra.SEND_CANCELLED)
         yield Schedule((client(stream, Ending.REFUSED),))
         yield Schedule((client(stream, Ending.BREAKS, 1),))
         yield Schedule((client(stream, Ending.LEAVES_WAITING, 1),), extra=Extra.ABORT_UNSENT)

@@ -211,6 +211,10 @@ def _with_extra(plan: DeskClient, extra: Extra, arrivals: list[int]) -> DeskClie
         return replace(plan, late=3)
     if extra is Extra.ABORT_UNSENT:
         return replace(plan, abort_unsent=True)
+    if extra is Extra.ANOTHER_MESSAGE:
+        return replace(plan, message_first=True)
+    if extra is Extra.SEND_CANCELLED:
+        return replace(plan, cancelled=True)
     if not arrivals:
         return plan
     if extra in (Extra.ABORT_FIRST, Extra.ABORT_AFTER):
