@@ -8,10 +8,16 @@ from types import ModuleType
 
 import msgspec
 
+from ...links import MemoryChannel, MemoryPull, MemoryPush
+from ...message import AbortBackendMsg, AbortMsg, SamplingParams, TokenizeMsg, UserMsg
+from ...recording import DisconnectLine, Recording, RequestLine
 from ...scheduler.scheduler import Scheduler
 from ...server.frontend import FrontendManager
+from ...tokenizer.detokenize import DetokenizeManager
 from ...tokenizer.server import TokenizeWorker
-from ..drill import Found
+from ...tokenizer.tokenize import TokenizeManager
+from ...tokenizer.tokenizer import Tokenizer
+from ..drill import Found, Reader, Say
 from ..reader_file import check_own, the_class
 from .scene import STEP_US, Client, Scene
 from .scene_drill import WRONG_ANSWER, Case, SceneDrill, other_answer
@@ -22,19 +28,29 @@ from .stage import (
     LEFT_BEHIND,
     MADE_FOR_NOBODY,
     UNANSWERED,
+    MessageSeen,
+    StageJob,
     StageSeen,
     left_behind,
     name_of,
 )
 
 NO_ABORT, NOT_PASSED_ON, ABORT_EXTRA = "no-abort", "not-passed-on", "abort-extra"
+OVERTAKES = "overtakes"
+
+ONE_BATCH = "one-batch"
 
 SOON_US = 3 * STEP_US
+
+
+class OneBatch(StageJob, frozen=True, tag=True):
+    """The tokenizer worker alone: all requests of the recording and all aborts lie before its round."""
 
 
 class CancelDrill(SceneDrill):
     """Clients of a server whose front end, tokenizer worker and scheduler are the reader's."""
 
+    job_type = StageJob | OneBatch
     checks = (
         "stays",
         "running",
@@ -43,6 +59,7 @@ class CancelDrill(SceneDrill):
         "not-streaming",
         "neighbours",
         "slots",
+        ONE_BATCH,
         "at-random",
     )
     faults = (
@@ -52,6 +69,7 @@ class CancelDrill(SceneDrill):
         NO_ABORT,
         NOT_PASSED_ON,
         ABORT_EXTRA,
+        OVERTAKES,
         MADE_FOR_NOBODY,
         LEFT_BEHIND,
         GROWS,
@@ -85,6 +103,9 @@ class CancelDrill(SceneDrill):
         many = [Client(answer, leaves_ms=250, start=3 * each) for each in range(10)]
         yield Case("slots", Scene((*many, Client(answer, start=31))))
         yield Case("slots", Scene(tuple(many)))
+        at_once = Client(answer, leaves_ms=0)
+        yield Case(ONE_BATCH, Scene((at_once,)))
+        yield Case(ONE_BATCH, Scene((Client(answer), at_once, Client(answer))))
 
     def random_scene(self, rng: random.Random) -> Scene:
         clients = []
@@ -97,7 +118,27 @@ class CancelDrill(SceneDrill):
         clients.sort(key=lambda each: each.start)
         return Scene(tuple(clients), rng.randint(1, 2), rng.random() < 0.6)
 
+    def job(self, case: Case) -> StageJob:
+        job = super().job(case)
+        return OneBatch(job.recording) if case.check == ONE_BATCH else job
+
+    def play(self, reader: Reader, job: StageJob) -> StageSeen:
+        if not isinstance(job, OneBatch):
+            return super().play(reader, job)
+        worker = next(cls for cls in reader.found if issubclass(cls, TokenizeWorker))
+        return StageSeen(messages=list(_one_round(worker, job.recording, self.maker.tokenizer)))
+
+    def recording(self, case: Case) -> tuple[Recording, str] | None:
+        return None if case.check == ONE_BATCH else super().recording(case)
+
+    def in_words(self, case: Case, say: Say) -> str:
+        words = super().in_words(case, say)
+        return say("sentence end").join([words, say("one batch")]) if case.check == ONE_BATCH else words
+
     def judge(self, case: Case, seen: StageSeen) -> Iterator[Found]:
+        if case.check == ONE_BATCH:
+            yield from _out_of_order(case.scene, seen)
+            return
         yield from left_behind(seen)
         if seen.failed:
             return
@@ -116,6 +157,33 @@ class CancelDrill(SceneDrill):
                 yield from other_answer(index, seen, own)
             else:
                 yield from _long_after(index, seen)
+
+
+def _one_round(
+    cls: type[TokenizeWorker], recording: Recording, tokenizer: Tokenizer
+) -> Iterator[MessageSeen]:
+    """What the scheduler is sent in it."""
+    inbox, backend, frontend = (MemoryChannel(name) for name in (">tokenizer", ">scheduler", ">api"))
+    push = MemoryPush(inbox)
+    for line in recording.lines:
+        if isinstance(line, RequestLine):
+            push.put(TokenizeMsg(uid=line.rid, text=line.body, sampling_params=SamplingParams()))
+        elif isinstance(line, DisconnectLine):
+            push.put(AbortMsg(uid=line.rid))
+    managers = TokenizeManager(tokenizer), DetokenizeManager(tokenizer)
+    cls(MemoryPull(inbox), MemoryPush(backend), MemoryPush(frontend), *managers).round(blocking=False)
+    for msg in MemoryPull(backend).drain(False):
+        if isinstance(msg, UserMsg | AbortBackendMsg):
+            yield MessageSeen(0, type(msg).__name__, "scheduler", msg.uid)
+
+
+def _out_of_order(scene: Scene, seen: StageSeen) -> Iterator[Found]:
+    """Behind a request that is passed on its abort is, too. Both may be left out."""
+    for index, client in enumerate(scene.clients):
+        kinds = [each.kind for each in seen.messages if each.client == index]
+        if client.leaves_ms is not None and "UserMsg" in kinds and kinds[-1] != "AbortBackendMsg":
+            fault = OVERTAKES if "AbortBackendMsg" in kinds else NOT_PASSED_ON
+            yield Found(fault, {"request": name_of(index)}, index)
 
 
 def _long_after(index: int, seen: StageSeen) -> Iterator[Found]:
