@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import re
 from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 from types import ModuleType
@@ -23,7 +24,8 @@ NO_DICT, METHOD, PATH, HEADERS, MESSAGES, STREAM = (
     "messages",
     "stream",
 )
-NO_BYTES, NOT_HTTP, BUILT = "no-bytes", "not-http", "built"
+NO_BYTES, NOT_HTTP, CUT, BUILT = "no-bytes", "not-http", "cut", "built"
+HEADER, LENGTH, MISSING = "header", "length", "missing"
 
 HOST = "127.0.0.1:1919"
 
@@ -90,7 +92,21 @@ class WireRequestDrill(Drill[Case, Case, Said]):
         "next-request",
         "at-random",
     )
-    faults = (NO_DICT, METHOD, PATH, HEADERS, MESSAGES, STREAM, NO_BYTES, NOT_HTTP, BUILT)
+    faults = (
+        NO_DICT,
+        METHOD,
+        PATH,
+        HEADERS,
+        MESSAGES,
+        STREAM,
+        NO_BYTES,
+        HEADER,
+        LENGTH,
+        NOT_HTTP,
+        CUT,
+        MISSING,
+        BUILT,
+    )
 
     def find(self, module: ModuleType, file: str) -> object:
         return the_function(module, "parse", file), the_function(module, "build", file)
@@ -204,23 +220,44 @@ def _built(case: Case, built: bytes) -> Iterator[Found]:
     body = b""
     try:
         request = connection.next_event()
+        if isinstance(request, h11.Request):
+            yield from _head(case, request, built)
         while isinstance(event := connection.next_event(), h11.Data):
             body += event.data
     except h11.RemoteProtocolError as error:
         yield Found(NOT_HTTP, {"reason": str(error)})
         return
     if not isinstance(request, h11.Request) or not isinstance(event, h11.EndOfMessage):
-        yield Found(NOT_HTTP, {"reason": "it is not complete"})
+        yield Found(CUT)
         return
     try:
         fields = json.loads(body)
-        got = (fields["messages"], fields["stream"])
-    except (ValueError, KeyError, TypeError):
-        got = (body[:40].decode(errors="replace"), None)
-    if (request.method, request.target) != (b"POST", case.path.encode()) or connection.trailing_data[0]:
+    except ValueError:
+        fields = None
+    if not isinstance(fields, dict):
+        yield Found(BUILT, {"due": "JSON", "got": body[:40].decode(errors="replace")})
+        return
+    for name, due in ((MESSAGES, list(case.messages)), (STREAM, case.stream)):
+        got = fields.get(name)
+        if name not in fields:
+            yield Found(MISSING, {"name": name, "got": ", ".join(fields) or "{}"})
+        elif got != due or type(got) is not type(due):
+            yield Found(BUILT, {"due": f"{name}: {due!r}"[:120], "got": f"{name}: {got!r}"[:120]})
+
+
+def _head(case: Case, request: h11.Request, built: bytes) -> Iterator[Found]:
+    if (request.method, request.target) != (b"POST", case.path.encode()):
         yield Found(BUILT, {"due": f"POST {case.path}", "got": built[:60].decode(errors="replace")})
-    elif got != (list(case.messages), case.stream) or type(got[1]) is not bool:
-        yield Found(BUILT, {"due": repr((list(case.messages), case.stream))[:120], "got": repr(got)[:120]})
+    headers = {name.decode(): value.decode(errors="replace") for name, value in request.headers}
+    size = len(re.split(rb"\r?\n\r?\n", built, maxsplit=1)[-1])
+    has = ", ".join(f"{each}: {value}" for each, value in headers.items())[:160]
+    due = {"Host": HOST, "Content-Type": "application/json", "Content-Length": str(size)}
+    for name, value in due.items():
+        got = headers.get(name.lower(), "")
+        if got and name == "Content-Length" and got != value:
+            yield Found(LENGTH, {"given": got, "bytes": size})
+        elif got.partition(";")[0].strip().lower() != value:
+            yield Found(HEADER, {"due": f"{name}: {value}", "got": has})
 
 
 def _random_case(rng: random.Random, messages: Sequence[dict[str, str]]) -> Case:

@@ -1,6 +1,6 @@
 """What it builds says the length in characters.
 
-Fails: chinese: built
+Fails: chinese: length
 """
 
 from __future__ import annotations

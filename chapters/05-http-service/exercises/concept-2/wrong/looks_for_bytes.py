@@ -29,5 +29,11 @@ def parse(reads: Iterable[bytes]) -> dict[str, Any]:
 
 def build(method: str, path: str, host: str, messages: list[dict[str, str]], stream: bool) -> bytes:
     body = json.dumps({"messages": messages, "stream": stream}, ensure_ascii=False).encode()
-    head = f"{method} {path} HTTP/1.1\r\nHost: {host}\r\nContent-Length: {len(body)}\r\n\r\n"
+    head = (
+        f"{method} {path} HTTP/1.1\r\n"
+        f"Host: {host}\r\n"
+        f"Content-Type: application/json\r\n"
+        f"Content-Length: {len(body)}\r\n"
+        "\r\n"
+    )
     return head.encode() + body
