@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from typing import Any
 
@@ -128,6 +129,22 @@ def test_languages_schemes_and_a_phone(look: Look, shown: Shown, dark: bool, wid
     for part in ("#rows", ".detail", "#slider", '[data-go="gap"]', "#help"):
         box = looked.find(part)[0].rect
         assert box["x"] >= 0 and box["x"] + box["width"] <= width, part
+
+
+def test_the_names_of_seven_processes_do_not_lie_over_each_other(look: Look, make_step: Maker) -> None:
+    lanes = ("client", "api", "tokenizer-0", "tokenizer-1", "scheduler", "engine", "detokenizer")
+    steps = [
+        make_step(at, source=one, target=two) for at, (one, two) in enumerate(itertools.pairwise(lanes), 1)
+    ]
+    looked = look(ShownScene("seven", Sentence("seven"), (), steps), width=1100)
+    names = [name.rect for name in looked.find("#lanes span")]
+    assert len(names) == 7
+    for one, other in itertools.combinations(names, 2):
+        apart = [abs(one[axis] - other[axis]) for axis in "xy"]
+        left = min(one, other, key=lambda name: name["x"])
+        assert apart[0] >= left["width"] or apart[1] >= 0.7 * one["height"], (one, other)
+    chart = looked.find("#lanes")[0].rect
+    assert all(name["x"] + name["width"] <= chart["x"] + chart["width"] for name in names)
 
 
 def test_a_narrower_window_still_shows_the_present_step(look: Look, shown: Shown) -> None:
