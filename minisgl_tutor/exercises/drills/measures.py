@@ -9,6 +9,7 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Seque
 from contextlib import aclosing
 
 import msgspec
+from msgspec.structs import replace
 
 from ..drill import Found
 from .front import PATIENCE_S
@@ -30,7 +31,9 @@ DONE = b"data: [DONE]\n\n"
 
 
 class Reads(msgspec.Struct, frozen=True, tag=True):
-    """What a client reads of an answer, at which ms; and when the engine made a step for it."""
+    """What a client reads of an answer, at which ms; and when the engine made a step for it. The connection
+    stays open for ``open_ms`` behind the last read.
+    """
 
     check: str
     reads: tuple[tuple[int, bytes], ...]
@@ -38,10 +41,11 @@ class Reads(msgspec.Struct, frozen=True, tag=True):
     streamed: bool
     text: str
     first_ms: int
+    open_ms: int = 0
 
     @property
     def total_ms(self) -> int:
-        return self.reads[-1][0]
+        return self.reads[-1][0] + self.open_ms
 
 
 class Report(msgspec.Struct):
@@ -61,6 +65,7 @@ async def measured(measure: Callable[..., Awaitable[object]], case: Reads) -> Re
         for ms, data in case.reads:
             await asyncio.sleep(ms / 1000 - now_us() / 1e6)
             yield data
+        await asyncio.sleep(case.open_ms / 1000)
 
     loop = asyncio.get_running_loop()
     async with asyncio.timeout(PATIENCE_S), aclosing(reads()) as given:
@@ -156,6 +161,7 @@ def fixed_reads() -> Iterator[Reads]:
     yield _streamed("report-streamed", english, 100)
     yield _streamed("report-streamed", english, 340)
     yield _streamed("report-streamed", ("", "😀", "", "", "🤖"), 60)
+    yield replace(_streamed("report-streamed", english, 100), open_ms=250)
     yield _whole("report-whole", english, 100)
     yield _whole("report-whole", chinese, 170, 3)
     yield _streamed("report-cut", english, 100, "in two")
@@ -168,7 +174,8 @@ def random_reads(rng: random.Random) -> Reads:
     step_ms = rng.randint(20, 400)
     if rng.random() < 0.4:
         return _whole("at-random", pieces, step_ms, rng.randint(1, 3))
-    return _streamed("at-random", pieces, step_ms, rng.choice(("", "in two", "joined")))
+    streamed = _streamed("at-random", pieces, step_ms, rng.choice(("", "in two", "joined")))
+    return replace(streamed, open_ms=rng.choice((0, 0, 120)))
 
 
 def short(data: bytes) -> str:

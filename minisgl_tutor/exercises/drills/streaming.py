@@ -34,7 +34,7 @@ from .scene import Client, Scene, told
 from .scene_drill import WRONG_ANSWER, Case, SceneDrill, other_answer
 from .stage import FAILS, LAST_US, UNANSWERED, StageJob, StageSeen, failed, name_of, on_stage
 
-FIRST, LATER, FORWARDS, LONGER = "first", "later", "forwards", "longer"
+FIRST, LATER, FORWARDS, LONGER, ROLE = "first", "later", "forwards", "longer", "role"
 AT_ONCE_US = 20_000
 
 
@@ -99,6 +99,7 @@ class StreamingDrill(Drill[Case | Reads, StageJob | Reads, Seen]):
         FIRST,
         LATER,
         LONGER,
+        ROLE,
         NO_REPORT,
         R_TEXT,
         R_FIRST,
@@ -173,6 +174,9 @@ def _of_client(index: int, client: Client, seen: StageSeen, own: StageSeen) -> I
     late_us = got.end_us - due.end_us
     if late_us > AT_ONCE_US:
         yield Found(LONGER, {**name, "ms": late_us // 1000}, index, got.end_us)
+    roles = [place for place, each in enumerate(events(got.pieces)[0]) if '"role"' in each.data]
+    if client.stream and roles != [0]:
+        yield Found(ROLE, {**name, "count": len(roles)}, index, got.end_us)
 
 
 def _as_it_comes(index: int, seen: StageSeen) -> Iterator[Found]:
