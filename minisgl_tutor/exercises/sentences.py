@@ -55,7 +55,10 @@ GENERAL: Mapping[str, Sentence] = {
     "expected two-ends": Sentence("behind the message that {request} is over comes nothing more of it"),
     "seen two-ends": Sentence("messages that came behind it: {count}"),
     "expected never-ends rounds": Sentence("the scheduler comes to rest"),
-    "seen never-ends rounds": Sentence("it still had something to do after {rounds} rounds"),
+    "seen never-ends rounds": Sentence(
+        "it still had something to do after {rounds} rounds; waiting: {waiting}; running: {running}; "
+        "free slots: {slots}; pages to be had: {pages}"
+    ),
     "expected slots-left": Sentence("all slots are free when all is quiet"),
     "seen slots-left": Sentence("slots that nobody has and that are not free: {slots}"),
     "expected pages-left": Sentence("all {pages} pages can be had again when all is quiet"),

@@ -57,8 +57,8 @@ def _check_in_flight(scheduler: Scheduler, admitted: list[Req]) -> None:
     in_flight = scheduler.last_data[0].reqs if scheduler.last_data else []
     launched = Counter(id(req) for req in in_flight)
     for req in admitted:
-        if req.in_flight != launched.pop(id(req), 0):
-            raise _problem_of(req, "steps-miscounted", steps=req.in_flight)
+        if req.in_flight != (due := launched.pop(id(req), 0)):
+            raise _problem_of(req, "steps-miscounted", steps=req.in_flight, due=due)
     if launched:
         raise IntegrityError("step-of-nobody")
 

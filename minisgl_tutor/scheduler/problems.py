@@ -74,7 +74,9 @@ _SAID: dict[Kind, _Said] = {
         "request", Sentence("requests {uids} arrived in this order, but take their turns otherwise")
     ),
     "idle-draining": _Said("request", Sentence("request {uid} is draining without a step in flight")),
-    "steps-miscounted": _Said("request", Sentence("request {uid} counts {steps} steps in flight wrongly")),
+    "steps-miscounted": _Said(
+        "request", Sentence("request {uid} counts {steps} steps in flight; there are {due}")
+    ),
     "step-of-nobody": _Said(
         "request", Sentence("a step in flight uses a request that holds nothing any more")
     ),
@@ -103,7 +105,9 @@ _SAID: dict[Kind, _Said] = {
         "reservation", Sentence("{reserved} pages are reserved, counted as {noted}")
     ),
     "reserved-too-many": _Said("reservation", Sentence("{reserved} pages are reserved: {surplus} too many")),
-    "locks-miscounted": _Said("prefix", Sentence("cache node of pages {pages} counts {locks} locks wrongly")),
+    "locks-miscounted": _Said(
+        "prefix", Sentence("cache node of pages {pages} counts {locks} locks; requests have {due}")
+    ),
     "lock-of-nobody": _Said(
         "prefix", Sentence("a lock points to a node that is no longer in the prefix tree")
     ),

@@ -133,8 +133,8 @@ class RadixCache:
         evictable = 0
         for node in self._nodes():
             self._check_node(node)
-            if node.locks != locks.pop(node, 0):
-                raise IntegrityError("locks-miscounted", pages=node.pages, locks=node.locks)
+            if node.locks != (due := locks.pop(node, 0)):
+                raise IntegrityError("locks-miscounted", pages=node.pages, locks=node.locks, due=due)
             if not node.locks:
                 evictable += len(node.pages)
             pages += node.pages

@@ -116,7 +116,7 @@ def drop_request_in_flight(scheduler: Scheduler) -> None:
         (forget_own_reservation, r"has 4 of 5 pages reserved"),
         (forget_rest, r"but may come to need 8$"),
         (run_past_pages, r"pages for \d+ positions"),
-        (miscount_steps, r"counts 2 steps in flight wrongly"),
+        (miscount_steps, r"counts 2 steps in flight; there are 1"),
         (forget_request, r"await a terminal reply"),
         (end_without_leaving, r"has ended but is still queued"),
         (retract_nothing, r"retracted but still running"),

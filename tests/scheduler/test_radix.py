@@ -194,7 +194,7 @@ def _damage_emptied(cache: RadixCache) -> None:
         (_damage_count, "2 cached pages are evictable, counted as 3"),
         (_damage_pages, "has 3 pages for 4 tokens"),
         (_damage_emptied, "has 0 pages for 0 tokens"),
-        (_damage_lock, "counts 1 locks wrongly"),
+        (_damage_lock, "counts 1 locks; requests have 0"),
         (_damage_key, "not where its parent looks for it"),
         (_damage_queue, "can never be evicted"),
     ],

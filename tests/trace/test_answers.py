@@ -82,7 +82,7 @@ def test_what_the_books_say_is_said_once_for_each_thing() -> None:
     assert auditor.books(twice("slot-twice", Place("used", 1), Place("used", 2))) == []
     (page,) = auditor.books(twice("page-twice", FREE, Place("used", 5)))
     assert (page.gap, page.uid, page.claims) == ("dangling-page", 5, claims_of("dangling-page"))
-    (unknown,) = auditor.books(IntegrityError("locks-miscounted", pages=[1], locks=2))
+    (unknown,) = auditor.books(IntegrityError("locks-miscounted", pages=[1], locks=2, due=1))
     assert (unknown.gap, unknown.claims) == ("", ())
 
 

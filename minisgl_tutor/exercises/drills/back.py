@@ -161,9 +161,9 @@ class RoundSeen(msgspec.Struct, frozen=True):
 
 class Seen(msgspec.Struct):
     """A play. ``quiet``: it came to an end; then ``room`` pages could be had, ``kept`` are the uids that
-    were still known, and ``books`` says what else did not add up. ``engine``: why it could not compute
-    a step. ``sizes``: how much scheduler and reader's module had, by where, as requests came and at the
-    end. ``stage``: of the whole server instead.
+    were still known, and ``books`` says what else did not add up. ``waiting`` and ``running`` are those
+    in the queues then. ``engine``: why it could not compute a step. ``sizes``: how much scheduler and
+    reader's module had, by where, as requests came and at the end. ``stage``: of the whole server instead.
     """
 
     steps: list[StepSeen] = []
@@ -171,6 +171,8 @@ class Seen(msgspec.Struct):
     rounds: list[RoundSeen] = []
     quiet: bool = False
     room: int = 0
+    waiting: list[int] = []
+    running: list[int] = []
     kept: list[int] = []
     books: Said | None = None
     engine: Said | None = None
@@ -267,6 +269,8 @@ def _behind(scheduler: Scheduler, replies: MemoryPull) -> RoundSeen:
 
 def _at_the_end(scheduler: Scheduler, seen: Seen) -> None:
     seen.room = scheduler.cache_manager.available
+    seen.waiting = list(scheduler.prefill_manager.waiting)
+    seen.running = list(scheduler.decode_manager.running)
     seen.kept = sorted(scheduler.requests)
     try:
         check_integrity(scheduler)

@@ -163,7 +163,7 @@ def _faults(plan: Plan, seen: Seen, own: Seen) -> Iterator[Fault]:
         yield SHARED_SLOT, uid, round_, {"slot": slot, "round": round_ + 1, **names}
     yield from _free_twice(seen)
     if not seen.quiet:
-        yield NEVER_ENDS, -1, last, {"what": "rounds", "rounds": len(seen.rounds)}
+        yield NEVER_ENDS, -1, last, {"what": "rounds", "rounds": len(seen.rounds), **_still(seen)}
         return
     lost = sorted(set(range(plan.num_slots)) - set(seen.rounds[-1].free_slots))
     if lost:
@@ -207,6 +207,13 @@ def _of_one(plan: Plan, ask: Ask, seen: Seen, own: Seen) -> Iterator[Fault]:
         and (late := end - [round_ for round_, reply in own.replies_of(uid)][-1]) > SPARE_ROUNDS
     ):
         yield LATE, uid, end, {**name, "rounds": late}
+
+
+def _still(seen: Seen) -> dict[str, Any]:
+    """What there is to do, and whether there is room for it."""
+    names = {"waiting": seen.waiting, "running": seen.running}
+    told = {what: ", ".join(map(name_of, uids)) or "-" for what, uids in names.items()}
+    return {**told, "slots": len(seen.rounds[-1].free_slots), "pages": max(0, seen.room)}
 
 
 def _ends_of(seen: Seen, uid: int) -> list[DetokenizeMsg]:
