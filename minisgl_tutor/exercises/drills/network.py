@@ -30,6 +30,11 @@ class Line:
         self._writer = asyncio.StreamWriter(self._end, protocol, self._reader, self._loop)
         self._task = self._loop.create_task(self._serve(connected), name="connection")
 
+    @property
+    def closed(self) -> bool:
+        """Whether the server has closed its end."""
+        return self._end.is_closing()
+
     def send(self, data: bytes) -> None:
         """The client sends; the server can read it at once."""
         if not self._reader.at_eof():

@@ -21,7 +21,7 @@ from .network import Line, Network
 from .route import now_us
 from .stage import name_of
 
-NOT_LISTENING, LEAVES, REFUSED, NO_ANSWER, NOT_HTTP, HELD_UP, STATUS, ANSWER, LOADED = (
+NOT_LISTENING, LEAVES, REFUSED, NO_ANSWER, NOT_HTTP, HELD_UP, STATUS, ANSWER, NOT_CLOSED, LOADED = (
     "not-listening",
     "leaves",
     "refused",
@@ -30,6 +30,7 @@ NOT_LISTENING, LEAVES, REFUSED, NO_ANSWER, NOT_HTTP, HELD_UP, STATUS, ANSWER, LO
     "held-up",
     "status",
     "answer",
+    "not-closed",
     "loaded",
 )
 
@@ -87,7 +88,9 @@ class Case(msgspec.Struct, frozen=True):
 
 
 class Client(msgspec.Struct):
-    """What one client saw. ``waited_us``: from its request to the end of the answer."""
+    """What one client saw. ``waited_us``: from its request to the end of the answer. ``closed``: whether the
+    server closed its end too, by the end of the play.
+    """
 
     refused: bool = False
     status: int | None = None
@@ -95,6 +98,7 @@ class Client(msgspec.Struct):
     waited_us: int | None = None
     not_http: str = ""
     failed: Raised | None = None
+    closed: bool = True
 
 
 class Seen(msgspec.Struct):
@@ -136,7 +140,18 @@ class ServiceDrill(Drill[Case, Case, Seen]):
         "other-method",
         "at-random",
     )
-    faults = (NOT_LISTENING, REFUSED, NO_ANSWER, NOT_HTTP, STATUS, ANSWER, HELD_UP, LEAVES, LOADED)
+    faults = (
+        NOT_LISTENING,
+        REFUSED,
+        NO_ANSWER,
+        NOT_HTTP,
+        STATUS,
+        ANSWER,
+        HELD_UP,
+        NOT_CLOSED,
+        LEAVES,
+        LOADED,
+    )
 
     def find(self, module: ModuleType, file: str) -> Callable[..., Any]:
         return the_function(module, "main", file)
@@ -175,6 +190,8 @@ class ServiceDrill(Drill[Case, Case, Seen]):
         for index, (ask, client) in enumerate(zip(case.asks, seen.clients, strict=True)):
             if ask.leaves is None and not (seen.left and client.waited_us is None):
                 yield from _of_one(index, ask, case.tag, client)
+            if not client.closed:
+                yield Found(NOT_CLOSED, {"who": name_of(index)})
         if seen.left:
             yield Found(LEAVES)
         if seen.loads > 1:
@@ -247,8 +264,10 @@ async def _play(reader: Reader, case: Case) -> Seen:
     if left and not program.cancelled():
         program.result()
     for client in clients:
-        if client.line is not None and client.line.failure is not None:
-            client.seen.failed = reader.raised(client.line.failure)
+        if client.line is not None:
+            client.seen.closed = client.line.closed
+            if client.line.failure is not None:
+                client.seen.failed = reader.raised(client.line.failure)
     return Seen([client.seen for client in clients], bool(network.servers), left, loads[0])
 
 
