@@ -26,7 +26,7 @@ from .stage import (
     name_of,
 )
 
-REASON, TWICE = "reason", "twice"
+REASON, TWICE, TOKEN = "reason", "twice", "token"
 
 EMOJI = "😀😁😀😁"
 """Several tokens a character."""
@@ -47,7 +47,7 @@ class DecodeStateDrill(SceneDrill):
         "many",
         "at-random",
     )
-    faults = (FAILS, UNANSWERED, WRONG_ANSWER, MADE_FOR_NOBODY, LEFT_BEHIND, REASON, TWICE, GROWS)
+    faults = (FAILS, UNANSWERED, WRONG_ANSWER, MADE_FOR_NOBODY, LEFT_BEHIND, REASON, TWICE, TOKEN, GROWS)
 
     def find(self, module: ModuleType, file: str) -> type[Scheduler]:
         return the_class(module, Scheduler, file, ("_send_aborted",))
@@ -116,6 +116,8 @@ def _told_wrongly(index: int, seen: StageSeen, own: StageSeen) -> Iterator[Found
         yield Found(TWICE, {**name, "count": len(ends)}, index, ends[1].t_us)
     elif ends and aborted and ends[0].kind != "ErrorReply" and ends[0].reason != "abort":
         yield Found(REASON, {**name, "got": ends[0].reason}, index, ends[0].t_us)
+    elif ends and aborted and ends[0].token is not None:
+        yield Found(TOKEN, {**name, "token": ends[0].token}, index, ends[0].t_us)
 
 
 def _ends(index: int, seen: StageSeen) -> list[MessageSeen]:
