@@ -185,3 +185,36 @@ def test_an_exercise_has_one_title(exercise: Exercise) -> None:
         heading = (exercise.path / name).read_text("utf-8").partition("\n")[0]
         title = str(exercise.sentences[language]["title"])
         assert re.split(r"[:：] ?", heading, maxsplit=1)[1].lower() == title.lower()
+
+
+ANSWERS = {
+    "02-request-journey/README": {
+        "exercise-1": "TokenizeWorker._tokenize",
+        "exercise-2": "Scheduler._schedule_next_batch",
+        "exercise-3": "Scheduler._process_one_msg",
+        "exercise-4": "Scheduler._finish_reason",
+    },
+    "05-http-service/walkthrough": {
+        "exercise-2": "_complete",
+        "exercise-3": "FrontendManager.file_reply",
+        "exercise-4": "FrontendManager.wait_for_ack",
+        "exercise-5": "FrontendManager.file_reply",
+        "exercise-6": "FrontendManager.stream_chat_completions",
+        "exercise-7": "FrontendManager.own",
+        "concept-7": "FrontendManager.end_user",
+        "exercise-9": "TokenizeWorker._tokenize",
+    },
+}
+"""The code in a text that answers an exercise."""
+
+
+@pytest.mark.parametrize("ending", [".md", ".zh.md"])
+@pytest.mark.parametrize(
+    ("page", "exercise"), [(page, exercise) for page, those in ANSWERS.items() for exercise in those]
+)
+def test_an_exercise_is_asked_for_before_the_code_that_answers_it(
+    page: str, exercise: str, ending: str
+) -> None:
+    text = (chapters_dir() / f"{page}{ending}").read_text("utf-8")
+    asked, answered = text.index(f"exercises/{exercise}/"), text.index(f".py {ANSWERS[page][exercise]} -->")
+    assert asked < answered
