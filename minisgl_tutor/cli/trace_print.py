@@ -134,18 +134,21 @@ def print_plays(
                         printer.step(step)
 
                 printer.closing(player.stream(each.recording, each.gaps, give))
-    if not json and (steps := _next(chapter, gaps)):
+    if not json and (steps := _next(chapter, gaps, faulty=any(each.gaps for each in plays))):
         tell_next(steps, say)
 
 
-def _next(chapter: int | None, gaps: Sequence[str]) -> dict[str, Sentence]:
-    """Behind a chapter's scenes, or those of ``gaps``; nothing behind a recording of the reader's."""
+def _next(chapter: int | None, gaps: Sequence[str], faulty: bool) -> dict[str, Sentence]:
+    """Behind a chapter's scenes, or those of ``gaps``; nothing behind a run of one's own."""
     by_steps = Sentence("step by step, forward and back")
     if chapter is None:
         about = {f"gaps {name}": Sentence("explains it, and says how to play it without") for name in gaps}
         options = " ".join(f"--gap {name}" for name in gaps)
         return {f"trace {options} --step": by_steps, **about} if gaps else {}
-    steps = {f"trace --chapter {chapter} --fixed": Sentence("without a gap")}
+    if faulty:
+        steps = {f"trace --chapter {chapter} --fixed": Sentence("without a gap")}
+    else:
+        steps = {f"trace --chapter {chapter}": Sentence("with the gaps of the reference")}
     names = [each.name for each in scenes_of(chapter)]
     if len(names) > 1:
         steps[f"trace --chapter {chapter} --scene NAME"] = Sentence("one of {names}", names=", ".join(names))

@@ -82,6 +82,7 @@ def test_a_mistake_is_told_in_chinese(capsys: pytest.CaptureFixture[str], argume
     ("arguments", "next_ones"),
     [
         (["--chapter", "2"], ["--chapter 2 --fixed", "--chapter 2 --step"]),
+        (["--chapter", "2", "--fixed"], ["--chapter 2", "--chapter 2 --step"]),
         (["--chapter", "5"], ["--chapter 5 --fixed", "--chapter 5 --scene NAME", "--chapter 5 --step"]),
         (["--gap", "silent-drop"], ["--gap silent-drop --step"]),
         (["chapters/gaps/scenes/double-free.jsonl"], []),
