@@ -37,7 +37,8 @@ class Batch(msgspec.Struct, frozen=True):
 
 
 class Feed(msgspec.Struct, frozen=True):
-    """A case: the batches that arrive for all requests. ``alike``: all replies of a request have one text.
+    """A case: the batches that arrive for all requests. ``alike``: all replies of a request have one text;
+    ``wordless``: those between its first and its last have none.
 
     ``handling_ms`` is what a consumer's caller takes over each reply before it asks for the next.
     """
@@ -45,6 +46,7 @@ class Feed(msgspec.Struct, frozen=True):
     check: str
     batches: tuple[Batch, ...]
     alike: bool = False
+    wordless: bool = False
     handling_ms: int = 0
 
     @property
@@ -61,6 +63,8 @@ class Feed(msgspec.Struct, frozen=True):
             for index in batch.of:
                 count[index] += 1
                 text = "ABCDE"[index] + ("" if self.alike else str(count[index]))
+                if self.wordless and 1 < count[index] < left[index]:
+                    text = ""
                 yield ms, index, text, count[index] == left[index]
 
 
@@ -91,6 +95,7 @@ class TwoMapsDrill(Drill[Feed, Feed, Taken]):
             Feed("burst", (Batch(10, (0, 0, 0, 0, 0)), Batch(10, (0,)))),
             Feed("burst", (Batch(10, (0,) * 20),)),
             Feed("alike", (Batch(10, (0, 0, 0)), Batch(10, (0,))), alike=True),
+            Feed("alike", (Batch(10, (0, 0)), Batch(10, (0, 0)), Batch(10, (0,))), wordless=True),
             Feed("meanwhile", (Batch(10, (0, 0)), Batch(15, (0,)), Batch(10, (0, 0))), handling_ms=20),
             Feed("idle", (Batch(10, (0,)), Batch(200, (0,)), Batch(400, (0,)))),
             Feed("two-requests", (Batch(10, (0,)), Batch(10, (1,)), Batch(10, (1,)), Batch(10, (0,)))),
@@ -116,7 +121,7 @@ class TwoMapsDrill(Drill[Feed, Feed, Taken]):
     def in_words(self, case: Feed, say: Say) -> str:
         texts: dict[int, list[str]] = {}
         for ms, _, text, _ in case.replies():
-            texts.setdefault(ms, []).append(text)
+            texts.setdefault(ms, []).append(_shown(text))
         words = [say("batch", ms=ms, texts=" ".join(each)) for ms, each in texts.items()]
         if case.handling_ms:
             words.append(say("handling", ms=case.handling_ms))
@@ -128,7 +133,11 @@ class TwoMapsDrill(Drill[Feed, Feed, Taken]):
 
 def _of_one(index: int, due: list[tuple[int, str]], seen: Taken, late_us: int) -> Iterator[Found]:
     texts, came = [text for _, text in due], [text for _, text in seen.came[index]]
-    values = {"request": "ABCDE"[index], "due": " ".join(texts), "got": " ".join(came) or "-"}
+    values = {
+        "request": "ABCDE"[index],
+        "due": " ".join(map(_shown, texts)),
+        "got": " ".join(map(_shown, came)) or "-",
+    }
     if set(came) - set(texts):
         yield Found(FOREIGN, values)
     elif came != texts:
@@ -139,6 +148,10 @@ def _of_one(index: int, due: list[tuple[int, str]], seen: Taken, late_us: int) -
         late = max(at_us - due_us for (at_us, _), (due_us, _) in zip(seen.came[index], due, strict=True))
         if late > late_us:
             yield Found(LATE, {"ms": late // 1000, **values})
+
+
+def _shown(text: str) -> str:
+    return text or '""'
 
 
 async def _play(cls: type[FrontendManager], feed: Feed) -> Taken:
