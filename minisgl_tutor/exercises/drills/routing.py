@@ -101,6 +101,8 @@ def _fixed() -> Iterator[Case]:
     yield Case("second-first", Schedule((Client(False, 5), Client(False, 1, start=1))))
     yield Case("one-ends", Schedule((Client(True, 1), Client(True, 4))))
     yield Case("one-ends", Schedule((Client(True, 4), Client(False, 2), Client(True, 6))))
+    # It leaves while replies are there that it has not read.
+    yield Case("one-leaves", Schedule((client(True, Ending.LEAVES_STUCK, 2),), "2.4"))
     for stream in (True, False):
         leaves = client(stream, Ending.LEAVES_WAITING, 1)
         yield Case("one-leaves", Schedule((leaves,)))
