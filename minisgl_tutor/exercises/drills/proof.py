@@ -11,9 +11,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar
 
 import msgspec
+from msgspec.structs import replace
 
 from ...resources import chapters_dir
 from ...server.frontend import FrontendManager
+from ...trace.clock import VirtualTimeError
 from ..drill import Drill, Found, Reader, Say, in_virtual_time
 from ..reader_file import load, the_class, the_function
 from ..wire import Raised
@@ -71,18 +73,23 @@ class ProofDrill(Drill[Case, Case, Outcome]):
         # The class is not to be known by its name.
         anonymous = type("Frontend", (cls,), {"__module__": __name__})
         ended: list[bool] = []
+        failed: list[BaseException] = []
 
         async def main() -> None:
-            result = reader.found(Bench(anonymous, module))
-            if inspect.isawaitable(result):
-                await result
+            try:
+                result = reader.found(Bench(anonymous, module))
+                if inspect.isawaitable(result):
+                    await result
+            except BaseException as error:  # cancelled, if it waits for what never comes
+                failed.append(error)
+                raise
             ended.append(True)
 
         try:
             in_virtual_time(main)
         except Exception as error:
             if not ended:  # what comes behind the test's end is the class's
-                return Outcome(False, reader.raised(error))
+                return Outcome(False, _told(reader, error, failed))
         return Outcome(bool(ended))
 
     def judge(self, case: Case, seen: Outcome) -> Iterator[Found]:
@@ -106,6 +113,18 @@ class ProofDrill(Drill[Case, Case, Outcome]):
         return self.mutants[case.check].index(case.file.rpartition("/")[2].removesuffix(".py"))
 
 
+def _told(reader: Reader, error: BaseException, failed: Sequence[BaseException]) -> Raised:
+    """What ended the test, and at which of its lines. A task of the class may have raised before it did.
+
+    ``failed``: what passed through the test.
+    """
+    own = reader.raised(failed[0] if failed else error)
+    if not isinstance(error, VirtualTimeError):
+        return own
+    told = reader.raised(error)
+    return replace(told, line=told.line or own.line)
+
+
 class RoutingProof(ProofDrill):
     """Chapter 5, exercise 5, second part."""
 
@@ -113,7 +132,7 @@ class RoutingProof(ProofDrill):
     function = "test_routing"
     mutants: ClassVar[Mapping[str, tuple[str, ...]]] = {
         "misrouted": ("round_robin", "to_the_newest", "to_everybody"),
-        "kept-at-end": ("one_map_alone", "other_map_alone", "cleans_up_later"),
+        "kept-at-end": ("one_map_alone", "other_map_alone", "cleans_up_later", "queues_stay"),
         "kept-on-leave": ("aborts_and_keeps",),
         "too-early": ("deleted_at_the_finished_reply",),
         "others-suffer": ("empties_both_maps",),
