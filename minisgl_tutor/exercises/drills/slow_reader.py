@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
 import random
 from collections.abc import Iterator
 from types import ModuleType
 
 from msgspec.structs import replace
 
+from ...message import AbortMsg
+from ...recording import Recording
 from ...server.frontend import FrontendManager
-from ..drill import Found
+from ..drill import Found, Reader, Say, in_virtual_time
 from ..reader_file import the_class
+from .front import Front, reply
 from .lifecycle.kept import MANY
 from .scene import STEP_US, Client, Scene, told
 from .scene_drill import WRONG_ANSWER, Case, SceneDrill, other_answer
@@ -21,6 +25,8 @@ from .stage import (
     LEFT_BEHIND,
     MADE_FOR_NOBODY,
     UNANSWERED,
+    MessageSeen,
+    StageJob,
     StageSeen,
     left_behind,
     name_of,
@@ -28,6 +34,10 @@ from .stage import (
 
 RUNS_ON, TOO_LATE, TOO_EARLY, CUT, ABORTS = "runs-on", "too-late", "too-early", "cut", "aborts"
 HOLE, LOOKS_WHOLE, NOT_TOLD, HELD_UP = "hole", "looks-whole", "not-told", "held-up"
+
+LATE_REPLIES = "late-replies"
+MORE = 3
+"""So many times the limit comes before the abort has got anywhere."""
 
 LIMIT = 4
 """Replies that may wait for a client."""
@@ -39,9 +49,14 @@ GIVES_UP_MS = 600_000
 """When a reader that is still not served leaves: time enough to take all that may wait, piece by piece."""
 
 
+class LateReplies(StageJob, frozen=True, tag=True):
+    """The front end alone: a client takes one reply, and the others come before the abort has an effect."""
+
+
 class SlowReaderDrill(SceneDrill):
     """Readers that stop, that are slow, and that are not, on a front end with little patience."""
 
+    job_type = StageJob | LateReplies
     checks = (
         "stops-reading",
         "reads-slowly",
@@ -50,6 +65,7 @@ class SlowReaderDrill(SceneDrill):
         "not-streaming",
         "leaves",
         "two-slow",
+        LATE_REPLIES,
         "neighbours",
         "at-random",
     )
@@ -91,12 +107,33 @@ class SlowReaderDrill(SceneDrill):
             yield Case("leaves", _scene(replace(stops, leaves_ms=leaves_ms)))
         yield Case("two-slow", _scene(slow, replace(stops, start=3)))
         yield Case("two-slow", _scene(*(replace(slow, start=20 * uid) for uid in range(MANY))))
+        yield Case(LATE_REPLIES, _scene(stops))
         yield Case("neighbours", _scene(stops, Client(answer(25), start=1)))
         whole = Client(answer(20), stream=False, start=6)
         yield Case(
             "neighbours", _scene(slow, Client(answer(12), start=2), whole, Client(answer(4), start=15))
         )
         yield Case("neighbours", _scene(*(Client(answer(12), start=uid) for uid in range(7))))
+
+    def job(self, case: Case) -> StageJob:
+        job = super().job(case)
+        return LateReplies(job.recording) if case.check == LATE_REPLIES else job
+
+    def play(self, reader: Reader, job: StageJob) -> StageSeen:
+        if not isinstance(job, LateReplies):
+            return super().play(reader, job)
+        limit = job.recording.header.backlog_limit
+        return in_virtual_time(lambda: _late_replies(reader.found, limit))
+
+    def recording(self, case: Case) -> tuple[Recording, str] | None:
+        return None if case.check == LATE_REPLIES else super().recording(case)
+
+    def in_words(self, case: Case, say: Say) -> str:
+        words = super().in_words(case, say)
+        if case.check != LATE_REPLIES:
+            return words
+        limit = case.scene.backlog_limit
+        return say("sentence end").join([words, say("late replies", limit=limit, count=MORE * limit)])
 
     def random_scene(self, rng: random.Random) -> Scene:
         clients = []
@@ -112,6 +149,9 @@ class SlowReaderDrill(SceneDrill):
         return _scene(*clients, limit=rng.choice((2, 4, 8)))
 
     def judge(self, case: Case, seen: StageSeen) -> Iterator[Found]:
+        if case.check == LATE_REPLIES:
+            yield from _aborts(0, seen)
+            return
         yield from left_behind(seen)
         if seen.failed:
             return
@@ -129,6 +169,26 @@ class SlowReaderDrill(SceneDrill):
 
 def _scene(*clients: Client, limit: int = LIMIT) -> Scene:
     return Scene(clients, backlog_limit=limit)
+
+
+async def _late_replies(cls: type[FrontendManager], limit: int) -> StageSeen:
+    """The aborts that are sent of a client that takes one reply."""
+    front = Front(cls)
+    frontend = front.frontend
+    frontend.backlog_limit = limit
+    uid = frontend.new_user()
+    replies = frontend.wait_for_ack(uid)
+    listening = asyncio.create_task(frontend.listen(), name="listen")
+    front.inbox.send(reply(uid, "0"))
+    await anext(replies)
+    for number in range(MORE * limit):
+        front.inbox.send(reply(uid, str(number)))
+        await asyncio.sleep(0.001)
+    listening.cancel()
+    await asyncio.wait({listening})
+    await replies.aclose()
+    sent = [at_us for at_us, msg in front.box.sent if isinstance(msg, AbortMsg)]
+    return StageSeen(messages=[MessageSeen(at_us, "AbortMsg", "tokenizer", 0) for at_us in sent])
 
 
 def _aborted(seen: StageSeen, index: int) -> list[int]:
