@@ -51,8 +51,8 @@ def _leaves() -> Iterator[Schedule]:
             yield Schedule((client(True, Ending.LEAVES_WAITING, after),), spec)
             yield Schedule((client(False, Ending.LEAVES_WAITING, after),), spec)
             yield Schedule((client(True, Ending.LEAVES_WRITING, after),), spec)
-        yield Schedule((client(True, Ending.LEAVES_STUCK, 1),), spec)
-    yield Schedule((client(True, Ending.LEAVES_STUCK, 3),))
+        for after in (1, 3):  # with 3 there are replies that it has not read
+            yield Schedule((client(True, Ending.LEAVES_STUCK, after),), spec)
     for stream in (True, False):
         for extra in (Extra.LATE_REPLIES, Extra.ANOTHER_MESSAGE):
             yield Schedule((client(stream, Ending.LEAVES_WAITING, 1),), extra=extra)
