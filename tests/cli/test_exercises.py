@@ -114,11 +114,11 @@ def test_a_solution_passes_and_the_list_says_so(capsys: pytest.CaptureFixture[st
     shutil.copy(FOLDER / "solutions" / "life_object.py", "minisgl-exercises/exercise-7.py")
     assert state().endswith("   started")
     status, text = run(capsys, "check", "exercise-7", "--seed", "4")
-    assert (status, text.splitlines()) == (
+    assert (status, re.sub(r"\d+ schedules", "N schedules", text).splitlines()) == (
         0,
         [
             "minisgl-exercises/exercise-7.py is being judged.",
-            "exercise-7: right. All 14 checks pass (76 schedules, seed 4).",
+            "exercise-7: right. All 14 checks pass (N schedules, seed 4).",
             f"Other designs that pass: {FOLDER / 'solutions'}",
             f"Fixes that look right, and what they miss: {FOLDER / 'wrong'}",
             "",
