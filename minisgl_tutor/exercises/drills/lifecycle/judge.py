@@ -172,7 +172,10 @@ def _of_all(schedule: Schedule, observation: Observation) -> Iterator[Fault]:
         yield general_fault(observation.stopped), last_us, {"what": "answer", **observation.stopped.values()}
         return
     for raised in observation.background:
-        yield general_fault(raised), last_us, raised.values()
+        # A generator that swallows its cancellation ends, where the server waits for its first chunk.
+        swallowed = raised.kind == "StopAsyncIteration" and any(each.leaves for each in schedule.clients)
+        what = {"what": "swallowed"} if swallowed else {}
+        yield general_fault(raised), last_us, {**raised.values(), **what}
     ended = all(seen.app != "running" for seen in observation.clients)
     if ended and len(observation.waiting) > HELPERS:
         yield TASKS_LEFT, last_us, {"count": len(observation.waiting), "names": observation.waiting}
@@ -195,7 +198,8 @@ def _raised(client: Client, extra: Extra, seen: Seen) -> Iterator[Fault]:
     if extra is Extra.ABORT_UNSENT:
         return  # there it may be
     if not (client.leaves and seen.raised.kind in _GONE):
-        yield general_fault(seen.raised), seen.app_us, seen.raised.values()
+        what = {"what": "left"} if client.leaves and not client.stream else {}
+        yield general_fault(seen.raised), seen.app_us, {**seen.raised.values(), **what}
 
 
 def _answer(client: Client, extra: Extra, seen: Seen, reference: Seen) -> Iterator[Fault]:
