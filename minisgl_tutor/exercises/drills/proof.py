@@ -133,7 +133,7 @@ class RoutingProof(ProofDrill):
     mutants: ClassVar[Mapping[str, tuple[str, ...]]] = {
         "misrouted": ("round_robin", "to_the_newest", "to_everybody"),
         "kept-at-end": ("one_map_alone", "other_map_alone", "cleans_up_later", "queues_stay"),
-        "kept-on-leave": ("aborts_and_keeps",),
+        "kept-on-leave": ("aborts_and_keeps", "queues_of_leavers_stay"),
         "too-early": ("deleted_at_the_finished_reply",),
         "others-suffer": ("empties_both_maps",),
         "late-replies": ("no_guard", "late_replies_revive"),
