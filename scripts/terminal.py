@@ -108,7 +108,7 @@ class Terminal:
             line = line.replace(f":{PORT}", f":{port}")
         # A terminal shows no progress of curl's, and this is not the only server on the machine.
         line = re.sub(r"^curl ", "curl --silent ", line)
-        line = re.sub(r"^ps -e", lambda _: f"ps -p {','.join(map(str, self._processes()))} -", line)
+        line = re.sub(r"^ps -u \S+ \S+", lambda _: f"ps -p {','.join(map(str, self._processes()))}", line)
         process = subprocess.Popen(
             ["bash", "-c", line],
             cwd=ROOT,
