@@ -22,6 +22,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 SITE = ROOT / "docs" / "site"
+# Sphinx finds the site's own package there, and so does this; what comes below needs it.
 sys.path.insert(0, str(SITE))
 
 from tutor_site.words import LANGUAGES, WORDS, Language  # noqa: E402

@@ -14,9 +14,9 @@ from typing import Any
 from ....language import Sentence, joined
 from ...drill import BLOCKS, NEVER_ENDS, POLLS, RAISED, STUCK, THREAD, Found, general_fault
 from .answers import latest_us, says, text_of
-from .kept import growing
+from .kept import MANY, growing
 from .observation import Observation, Seen
-from .schedule import MANY, STEP_MS, Client, Ending, Extra, Schedule
+from .schedule import STEP_MS, Client, Ending, Extra, Schedule
 
 NOTICE_US = 250_000
 """Without streaming a client that left must be noticed by then; a request that ends sooner needs no abort."""

@@ -17,9 +17,6 @@ from msgspec.structs import replace
 STEP_MS = 100
 """An engine step, of virtual time. Long, so that every way of noticing a client that leaves is in time."""
 
-MANY = 6
-"""Requests one after another that show whether each leaves something behind."""
-
 LONG_STEPS = 6_000
 """Ten minutes: longer than any time limit that somebody may put on an answer."""
 

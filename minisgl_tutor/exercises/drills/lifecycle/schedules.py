@@ -7,11 +7,11 @@ from collections.abc import Iterator
 
 from msgspec.structs import replace
 
+from .kept import MANY
 from .schedule import (
     ANY,
     ANY_RECORDED,
     LONG_STEPS,
-    MANY,
     Client,
     Ending,
     Extra,
